@@ -156,7 +156,7 @@ def _print_talk(report: RunReport, told: Told, *, with_verdict: bool) -> None:
     print_notes(report.result.notes, console)
     print_judging(report.result.judging, console)
     if report.run_id is not None:
-        print(f"kept as {report.run_id}", file=sys.stderr)
+        print(f"saved in the store as {report.run_id}", file=sys.stderr)
     if report.interrupted:
         written = f"; partial result written to {report.written}" if report.written else ""
         why = report.unavailable or "interrupted"

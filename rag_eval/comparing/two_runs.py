@@ -18,6 +18,7 @@ from rag_eval.metrics.ids import DIAGNOSTIC_IDS, METRIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_or_column, place_of
 from rag_eval.plumbing.checked_values import from_zero
 from rag_eval.results.reading import MissingIdsError
+from rag_eval.results.regressions import unknown_settings
 from rag_eval.results.summaries import (
     COMPOSITE,
     check_differences,
@@ -228,8 +229,7 @@ def _notes(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list
     notes = unsigned_notes(run.name for run in unsigned if _is_of_result_file(run))
     unknown = [run.name for run in unsigned if not _is_of_result_file(run)]
     if unknown:
-        have = f"{unknown[0]} has" if len(unknown) == 1 else "the runs have"
-        notes.append(f"{have} no signature, so the settings cannot be checked")
+        notes.append(unknown_settings(unknown[0] if len(unknown) == 1 else ""))
     if wanted is None and (other := set(old.metrics) ^ set(new.metrics)):
         what = "" if other <= set(DIAGNOSTIC_IDS) else "composite scores and "
         notes.append(

@@ -242,8 +242,8 @@ def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdi
     if table is None or not n_gone:
         return verdict
     notice = (
-        f"this run lacks {n_gone:,} of {counted(int(table.in_old.sum()), 'row')} of "
-        f"{comparison.old}; what is missing is not compared"
+        f"{n_gone:,} of {counted(int(table.in_old.sum()), 'row')} of {comparison.old} "
+        f"{'is' if n_gone == 1 else 'are'} missing in this run and not compared"
     )
     return replace(verdict, notices=(*verdict.notices, notice))
 

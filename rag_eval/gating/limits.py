@@ -171,7 +171,7 @@ def no_gate_text(metrics: Sequence[MetricId], n_failed: int = 0) -> str:
             f"; {judgements} {do} not affect the exit code: "
             "to fail such a run, add --max-judge-failures 0"
         )
-    return f"no gate set; add {flag} {name}=0.7 or rag-eval gate{failed}"
+    return f"no gate set: add {flag} {name}=0.7, or compare runs with rag-eval gate{failed}"
 
 
 def judge_failure_outcome(failed: int, wanted: int, bar: float) -> GateOutcome:

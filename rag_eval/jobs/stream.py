@@ -248,7 +248,7 @@ class RowStream:
         if not self.n_skipped:
             raise no_samples(self.source.name)
         raise InputError(
-            f"{self.source.name} holds no valid samples: {self.n_skipped} invalid, first "
+            f"{self.source.name} holds no valid samples: {self.n_skipped} invalid, the first in "
             f"{self.faults[0]}"
         )
 

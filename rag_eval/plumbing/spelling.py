@@ -34,3 +34,8 @@ def snake_case(name: str) -> str:
 def counted(n: int, noun: str) -> str:
     """``1 row``, ``1,200 rows``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def some_are(n: int, total: int, noun: str) -> str:
+    """``1 of 3 rows is``, ``2 of 3 rows are``."""
+    return f"{n:,} of {counted(total, noun)} {'is' if n == 1 else 'are'}"

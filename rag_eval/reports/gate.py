@@ -48,7 +48,7 @@ def policy_lines(report: GateReport) -> list[str]:
     """The error rates that the policy guarantees, or its simulated false-alarm rate."""
     if not report.baselines:
         return []
-    alpha = f"{100 * report.alpha:.4g}%"
+    alpha = f"{100 * report.alpha:.4g} %"
     if report.policy == "no-regression":
         return [
             f"no-regression: if nothing changed, a build fails at most {alpha} of the time against "

@@ -167,8 +167,9 @@ def check_signatures(
 
 
 def unknown_settings(name: str) -> str:
-    """What to say about a table of scores without a signature."""
-    return f"{name} has no signature, so the settings cannot be checked"
+    """What to say about a table of scores without a signature; without a name, about both."""
+    who = f"{name} does not record its" if name else "the runs do not record their"
+    return f"{who} settings, so the settings are not compared"
 
 
 def compare_means(

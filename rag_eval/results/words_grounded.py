@@ -13,6 +13,7 @@ from rag_eval.kernels.settings import SHIPPED_WEIGHTS, GroundedSettings
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.plumbing.javascript_numbers import three_decimals
+from rag_eval.plumbing.spelling import counted, some_are
 from rag_eval.results.row import EvalSignal, Losses, Refusal, SentenceEvidence, Words
 from rag_eval.results.words_overlap import SENTENCE_SIGNALS, chunk_signals, low_score
 from rag_eval.samples import MetricId
@@ -119,7 +120,7 @@ def _window(found: Evidence) -> str:
     begin, end = found.window
     return (
         f"best match in context {found.chunk}, characters {begin} to {end}, with "
-        f"{round(100 * found.covered)} % of its content words"
+        f"{round(100 * found.covered)} % of the sentence's content words"
     )
 
 
@@ -147,8 +148,9 @@ def _faithfulness(facts: RowFacts, score: float) -> Words:
     # Its one sentence may have another score than the answer.
     weighed = ", with weights fitted to labels" if facts.has_fitted_weights else ""
     words = (
-        f"Support of {len(sentences)} answer sentence(s) by the contexts, by their content words"
-        f"{weighed}: {three_decimals(score)}. A low score is strong evidence, a high one weak."
+        f"Support of {counted(len(sentences), 'answer sentence')} by the contexts, from shared "
+        f"words{weighed}: {three_decimals(score)}. A low score is strong evidence, a high score is "
+        "weak evidence."
     )
     explanation, signals, more = _of_sentences("faithfulness", words, sentences, facts.answer)
     if facts.details.losses is not None:
@@ -159,8 +161,8 @@ def _faithfulness(facts: RowFacts, score: float) -> Words:
 def _hallucination_rate(facts: RowFacts, score: float) -> Words:
     sentences = facts.details.answer or []
     words = (
-        f"{three_decimals(score)} of the answer's sentences have a support of 0.60 or more (1 "
-        "= no hallucination; citation labels are not counted)."
+        f"Share of answer sentences with a support of at least 0.60: {three_decimals(score)} (1 "
+        "means no hallucination; citation labels are not counted)."
     )
     return _of_sentences("hallucination_rate", words, sentences, facts.answer)
 
@@ -169,7 +171,7 @@ def _context_recall(facts: RowFacts, score: float) -> Words:
     sentences, n_truths = facts.details.truth or [], len(facts.truths)
     which = f" (ground truth {facts.details.best_truth} of {n_truths}, counted from 0)"
     words = (
-        f"Support of {len(sentences)} ground truth sentence(s) by the contexts"
+        f"Support of {counted(len(sentences), 'ground truth sentence')} by the contexts"
         f"{which if n_truths > 1 else ''}: {three_decimals(score)}."
     )
     return _of_sentences("context_recall", words, sentences, facts.truth)
@@ -178,10 +180,12 @@ def _context_recall(facts: RowFacts, score: float) -> Words:
 def _context_relevance(facts: RowFacts, score: float) -> Words:
     chunks = facts.details.chunk_scores or []
     low = [str(index) for index, value in enumerate(chunks) if value < RELEVANT]
+    n_relevant = len(chunks) - len(low)
+    low_ones = f"Relevance below 0.30: context{'s' if len(low) > 1 else ''} {', '.join(low)}."
     return (
-        f"{len(chunks) - len(low)}/{len(chunks)} context chunk(s) relevant to the question "
-        f"(>= 0.30): score={three_decimals(score)}.",
-        chunk_signals("context_relevance", "relevance below 0.30", low),
+        f"{some_are(n_relevant, len(chunks), 'context')} relevant to the question "
+        f"(relevance of at least 0.30): {three_decimals(score)}.",
+        chunk_signals("context_relevance", low_ones, low),
         {"chunk_scores": tuple(chunks)},
     )
 
@@ -193,10 +197,10 @@ def _low(metric: MetricId, score: float) -> tuple[EvalSignal, ...]:
 
 
 def _context_precision(facts: RowFacts, score: float) -> Words:
-    read_with = " read with the ground truth" if facts.truths else ""
+    read_with = " and the ground truth" if facts.truths else ""
     return (
-        "Average precision of the contexts in their order, relevant to the "
-        f"question{read_with} from 0.30: {three_decimals(score)}.",
+        f"Average precision of the order of the contexts: {three_decimals(score)}. A context "
+        f"counts as relevant if its relevance to the question{read_with} is at least 0.30.",
         _low("context_precision", score),
         {"chunk_scores": tuple(facts.details.precision_scores or [])},
     )
@@ -204,8 +208,8 @@ def _context_precision(facts: RowFacts, score: float) -> Words:
 
 def _answer_relevance(facts: RowFacts, score: float) -> Words:
     return (
-        f"Shared words and kind of answer: {three_decimals(score)}. Weak evidence: it cannot tell "
-        "a right answer from a wrong one.",
+        f"From shared words and the kind of answer: {three_decimals(score)}. This is weak "
+        "evidence: it cannot tell a right answer from a wrong one.",
         _low("answer_relevance", score),
         {},
     )

@@ -98,7 +98,8 @@ def _context_precision(facts: RowFacts, score: float) -> Explained:
     if not chunks:
         return "No context chunks provided.", ()
     low = [str(index) for index, value in enumerate(chunks) if value < _LOW_RELEVANCE]
-    signals = chunk_signals("context_precision", "low relevance (< 0.3)", low)
+    message = f"Context chunk(s) with low relevance (< 0.3): indices [{', '.join(low)}]."
+    signals = chunk_signals("context_precision", message, low)
     return (
         f"Average TF-IDF relevance of {len(chunks)} context chunk(s) to the question: "
         f"{three_decimals(score)}.",
@@ -162,10 +163,9 @@ def _hallucination_rate(facts: RowFacts, score: float) -> Explained:
     )
 
 
-def chunk_signals(metric: MetricId, what: str, low: Sequence[str]) -> tuple[EvalSignal, ...]:
+def chunk_signals(metric: MetricId, message: str, low: Sequence[str]) -> tuple[EvalSignal, ...]:
     """One signal that lists the chunks of low relevance; none where there are none."""
     name = {"context_precision": "low-relevance", "context_relevance": "irrelevant"}[metric]
-    message = f"Context chunk(s) with {what}: indices [{', '.join(low)}]."
     signal = f"{metric.replace('_', '-')}-{name}-chunks"
     found = EvalSignal(id=signal, metric_id=metric, severity="info", message=message)
     return (found,) if low else ()

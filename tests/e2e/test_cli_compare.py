@@ -164,7 +164,9 @@ def test_a_regression_in_words(runs: list[Path]) -> None:
     assert "9 regressed, 3 unchanged" in done.stdout
     assert "with 80 % power" in done.stdout
     assert rows_of(done.stdout)[3][:3] == ["faithfulness", "1.000", "0.250"]
-    assert done.stderr == ("note: the runs have no signature, so the settings cannot be checked\n")
+    assert done.stderr == (
+        "note: the runs do not record their settings, so the settings are not compared\n"
+    )
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])

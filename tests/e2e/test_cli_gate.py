@@ -63,7 +63,7 @@ def test_a_regression_exits_with_1_and_says_why(old: Path, worse: Path) -> None:
     first = done.stdout.splitlines()[0]
     assert first.startswith("FAIL  REGRESSED  faithfulness fell by 0.060 [-0.0")
     assert f"(against {old})" in first
-    assert "a build fails at most 5% of the time" in done.stdout
+    assert "a build fails at most 5 % of the time" in done.stdout
     assert "note:" in done.stderr
 
 

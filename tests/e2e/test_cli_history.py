@@ -68,7 +68,7 @@ def test_a_run_is_kept_when_it_is_asked_for() -> None:
     done = run("--min-mean", "faithfulness=0.5", "--store", "--store-columns", "topic,level")
     assert done.exit_code == 0
     (record,) = RunStore(create=False).runs()
-    assert f"kept as {record.run_id}\n" in done.stderr
+    assert f"saved in the store as {record.run_id}\n" in done.stderr
     assert (record.status, record.branch, record.n_rows) == ("passed", "feat/x", 6)
     assert record.dataset_hash == dataset_hash(ROWS)
     assert record.config == {

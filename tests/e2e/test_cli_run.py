@@ -16,6 +16,7 @@ from rag_eval.reports.console import console_for, print_run
 from rag_eval.results.row import ByMetric
 from tests.run_command import BAD, FAITH, FIELDS, GOOD, HANDBOOK, handbook_rows, run, samples
 
+NO_GATE = "no gate set: add --min-mean faithfulness=0.7, or compare runs with rag-eval gate"
 INTERVAL = ("[0.05,", "0.20]")
 RECALL = ("context_recall", "0.10", "(61/66)")
 
@@ -52,7 +53,10 @@ def test_table() -> None:
     assert "0.01 [too few] (66/66)" in relevance
     assert next(line for line in lines if line.startswith("composite")).split()[4] == "(66/66)"
     assert "66 samples scored" in lines
-    assert lines[-1] == "no gate set; add --min-mean faithfulness=0.7 or rag-eval gate"
+    assert (
+        lines[-1]
+        == "no gate set: add --min-mean faithfulness=0.7, or compare runs with rag-eval gate"
+    )
 
 
 def test_every_sample_has_to_pass_where_that_is_asked_for() -> None:
@@ -114,7 +118,7 @@ def test_json_summary_is_one_object(mixed: Path) -> None:
     assert "results" not in summary
     assert done.stderr == f"{FIELDS}FAIL  pass rate 0.50 (1/2) is below 1.00\n"
     told = run(mixed, *FAITH, "--format", "json").stderr
-    assert told == f"{FIELDS}no gate set; add --min-mean faithfulness=0.7 or rag-eval gate\n"
+    assert told == f"{FIELDS}{NO_GATE}\n"
     assert run(mixed, *FAITH, "--format", "json", "--quiet").stderr == ""
 
 

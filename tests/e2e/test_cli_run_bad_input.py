@@ -79,7 +79,10 @@ def test_nothing_valid(tmp_path: Path) -> None:
     data = samples(tmp_path / "d.jsonl", [], {**GOOD, "answer": 1})
     done = run(data, "--skip-invalid")
     assert done.exit_code == 2
-    assert "holds no valid samples: 2 invalid, first line 1: must be a JSON object" in done.stderr
+    assert (
+        "holds no valid samples: 2 invalid, the first in line 1: must be a JSON object"
+        in done.stderr
+    )
 
 
 @pytest.mark.parametrize("name", ["d.jsonl", "d.json"])

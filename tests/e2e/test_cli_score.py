@@ -185,7 +185,9 @@ def test_a_bad_row_ends_the_run(tmp_path: Path) -> None:
 def test_nothing_but_bad_rows(tmp_path: Path) -> None:
     data = lines(tmp_path / "d.jsonl", [1, 2])
     message = refused(data, tmp_path / "s.jsonl", "--skip-invalid")
-    assert "holds no valid samples: 2 invalid, first line 1: must be a JSON object" in message
+    assert (
+        "holds no valid samples: 2 invalid, the first in line 1: must be a JSON object" in message
+    )
     assert list(tmp_path.iterdir()) == [data]
 
 

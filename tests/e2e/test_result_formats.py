@@ -535,7 +535,7 @@ def test_scores_without_a_signature_may_be_of_any_settings(folder: Path, tmp_pat
     """They were taken for the overlap profile, and refused as the baseline of another."""
     source, scores = folder / "samples.jsonl", tmp_path / "scores.csv"
     rag_eval.score_file(source, scores, METRICS, profile="grounded")
-    said = "no signature, so the settings cannot be checked"
+    said = "so the settings are not compared"
     run = rag_eval.run_file(source, METRICS, profile="grounded", baseline=scores)
     assert any(said in note for note in run.result.notes)
     assert run.passed

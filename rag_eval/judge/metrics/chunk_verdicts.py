@@ -17,6 +17,7 @@ from rag_eval.judge.metrics.replies import (
 )
 from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Fields, Step
+from rag_eval.plumbing.spelling import some_are
 
 
 class ChunkVerdict(msgspec.Struct, kw_only=True):
@@ -50,7 +51,7 @@ async def context_relevance(steps: RowSteps, tally: Tally) -> Judgement:
     fields: Fields = {"question": steps.row.question or ""}
     verdicts = await _judged(steps, RELEVANT_CHUNKS, fields, tally)
     n_relevant = sum(_hits(verdicts))
-    explanation = f"{n_relevant} of {len(verdicts)} chunk(s) relevant to the question."
+    explanation = f"{some_are(n_relevant, len(verdicts), 'context')} relevant to the question."
     return measured(n_relevant / len(verdicts), explanation, verdicts)
 
 
@@ -61,7 +62,10 @@ async def context_precision(steps: RowSteps, tally: Tally) -> Judgement:
     verdicts = await _judged(steps, USEFUL_CHUNKS, fields, tally)
     hits = _hits(verdicts)
     useful_for = "arriving at the ground truth" if truths else "answering the question"
-    explanation = f"{sum(hits)} of {len(hits)} chunk(s) useful for {useful_for}, by their order."
+    explanation = (
+        f"{some_are(sum(hits), len(hits), 'context')} useful for {useful_for}; "
+        "the order of the contexts counts."
+    )
     return measured(average_precision(hits), explanation, verdicts)
 
 

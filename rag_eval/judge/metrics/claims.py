@@ -37,6 +37,7 @@ from rag_eval.judge.metrics.replies import (
 )
 from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Fields, Step
+from rag_eval.plumbing.spelling import counted, some_are
 from rag_eval.samples import NullReason
 
 # Bounds the calls that a reply can cause.
@@ -244,7 +245,7 @@ async def answer_relevance(steps: RowSteps, tally: Tally) -> Judgement:
         return measured(0.0, "The answer declines to answer.", verdicts)
     score, said = _counted(verdicts, ANSWERING)
     explanation = (
-        f"{len(verdicts)} statement(s) of the answer, judged against the question: {said}."
+        f"{counted(len(verdicts), 'statement')} of the answer, judged against the question: {said}."
     )
     return measured(score, explanation, verdicts)
 
@@ -258,7 +259,7 @@ def _no_statement(reply: StatementsReply) -> str | None:
 def _supported(subject: Subject, verdicts: Sequence[Verdict]) -> tuple[float, str]:
     """Mean of verdicts on claims, supported 1, partial 0.5, others 0, and how it came about."""
     score, said = _counted(verdicts, SUPPORT)
-    return score, f"{len(verdicts)} {subject}(s) against the contexts: {said}."
+    return score, f"{counted(len(verdicts), subject)}, judged against the contexts: {said}."
 
 
 def _counted(verdicts: Sequence[Verdict], labels: Sequence[str]) -> tuple[float, str]:
@@ -358,6 +359,6 @@ def _f1(verdicts: Sequence[Verdict]) -> tuple[float, str]:
     against = f", {ours.count('contradicted')} contradicted" if "contradicted" in ours else ""
     score = 2 * hits / (2 * hits + len(ours) - hits + len(theirs) - given)
     return score, (
-        f"{hits} of {len(ours)} answer claim(s) stated by the ground truth{against}; "
-        f"{given} of {len(theirs)} of its claims given by the answer."
+        f"{some_are(hits, len(ours), 'answer claim')} in the ground truth{against}; "
+        f"{some_are(given, len(theirs), 'ground truth claim')} in the answer."
     )

@@ -14,6 +14,7 @@ from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.contract import Column, Fields, Scored
 from rag_eval.metrics.findings_column import column_of_findings
 from rag_eval.plumbing.checked_values import flag
+from rag_eval.plumbing.spelling import counted as number
 from rag_eval.plumbing.strict_json import JsonFault, parse_json
 from rag_eval.samples import NullReason
 from rag_eval.scorers.regtrace.claim_support import Claim, ClaimRow, claims_of, counted
@@ -186,7 +187,7 @@ def claims_scored(claims: Sequence[Claim], mode: Mode) -> Scored:
     if not claims:
         return Scored.nothing("The answer makes no claims.")
     score = claims_score([claim.verdict for claim in claims], mode)
-    explanation = f"{len(claims)} claim(s): {counted(claims)}."
+    explanation = f"{number(len(claims), 'claim')}: {counted(claims)}."
     found = [
         claim_finding(place, claim, mode) for place, claim in enumerate(claims[:MOST_FINDINGS])
     ]

@@ -465,11 +465,15 @@ def test_tables_have_no_settings(tmp_path: Path) -> None:
     for name in ("old", "new"):
         (tmp_path / f"{name}.csv").write_text("id,faithfulness\na,0.5\nb,1\n")
     found = compare(tmp_path / "old.csv", tmp_path / "new.csv")
-    assert found.notes == ("the runs have no signature, so the settings cannot be checked",)
+    assert found.notes == (
+        "the runs do not record their settings, so the settings are not compared",
+    )
     rows = [{"id": "a", "question": "q", "answer": "a", "contexts": ["c"]}]
     grounded = rag_eval.evaluate_batch(rows, ["faithfulness"], profile="grounded")
     notes = compare(tmp_path / "old.csv", grounded).notes
-    assert notes == (f"{tmp_path / 'old.csv'} has no signature, so the settings cannot be checked",)
+    assert notes == (
+        f"{tmp_path / 'old.csv'} does not record its settings, so the settings are not compared",
+    )
 
 
 def test_runs_with_other_metrics() -> None:

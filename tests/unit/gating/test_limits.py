@@ -62,11 +62,12 @@ def test_a_verdict_is_that_of_all_gates_on_a_whole_run(
 
 def test_what_sets_a_gate_names_a_metric_of_the_run() -> None:
     assert no_gate_text(["context_recall", "faithfulness"]) == (
-        "no gate set; add --min-mean faithfulness=0.7 or rag-eval gate"
+        "no gate set: add --min-mean faithfulness=0.7, or compare runs with rag-eval gate"
     )
     assert no_gate_text(["faithfulness"], n_failed=1) == (
-        "no gate set; add --min-mean faithfulness=0.7 or rag-eval gate; 1 failed judgement does "
-        "not affect the exit code: to fail such a run, add --max-judge-failures 0"
+        "no gate set: add --min-mean faithfulness=0.7, or compare runs with rag-eval gate; 1 "
+        "failed judgement does not affect the exit code: to fail such a run, add "
+        "--max-judge-failures 0"
     )
     assert "1,200 failed judgements do not affect the exit code" in no_gate_text([], n_failed=1200)
     assert "--min-mean context_recall=" in no_gate_text(["context_recall"])

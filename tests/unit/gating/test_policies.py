@@ -200,7 +200,7 @@ def test_a_column_of_a_table_may_have_a_margin(policy: Any) -> None:
 def test_rows_that_are_gone_are_told(policy: Any) -> None:
     margin = 0.2 if policy != "omk" else None
     report = gate(run(0.0, n=150), old(), policy=policy, margin=margin)
-    notice = "this run lacks 50 of 200 rows of old; what is missing is not compared"
+    notice = "50 of 200 rows of old are missing in this run and not compared"
     assert notice in report.notices
     kept = gate(run(0.0), old(150), policy=policy, margin=margin)
     assert not [text for text in kept.notices if "not in this run" in text]
@@ -267,7 +267,7 @@ def test_a_small_simulation_has_the_rates_of_the_table() -> None:
         assert abs(found[policy] - rate) <= 5 * math.sqrt(rate * (1 - rate) / 300)
 
 
-@every_row(("alpha", "shown", "bound"), [(0.025, "2.5%", "97.5%"), (0.1, "10%", "90%")])
+@every_row(("alpha", "shown", "bound"), [(0.025, "2.5 %", "97.5%"), (0.1, "10 %", "90%")])
 def test_chances_are_told_as_they_were_given(alpha: float, shown: str, bound: str) -> None:
     found = gate(run(-0.005), old(), policy="non-inferior", margin=0.02, alpha=alpha)
     assert f"; {bound} confidence bound: " in found.baselines[0].findings[0].message

@@ -99,7 +99,7 @@ def test_faithfulness_counts_partial_support_by_half() -> None:
     ]
     assert found.verdicts[1].reason == "reason 1"
     assert found.explanation == (
-        "4 answer claim(s) against the contexts: "
+        "4 answer claims, judged against the contexts: "
         "1 supported, 1 partial, 1 unsupported, 1 contradicted."
     )
 
@@ -319,8 +319,8 @@ def test_answer_correctness_is_f1_of_claims() -> None:
     # One true positive, two false ones, one that is lacking.
     assert found.score == 2 * 1 / (2 * 1 + 2 + 1)
     assert found.explanation == (
-        "1 of 3 answer claim(s) stated by the ground truth, 1 contradicted; "
-        "1 of 2 of its claims given by the answer."
+        "1 of 3 answer claims is in the ground truth, 1 contradicted; "
+        "1 of 2 ground truth claims is in the answer."
     )
     assert [one.text for one in found.verdicts] == ["a", "b", "c", "x", "y"]
 
@@ -391,8 +391,8 @@ def test_answer_relevance_counts_partly_by_half() -> None:
     found = judged(asker, ROW, "answer_relevance")["answer_relevance"]
     assert found.score == 1.5 / 4
     assert (
-        found.explanation == "4 statement(s) of the answer, judged against the question: 1 "
-        "yes, 1 partly, 2 no."
+        found.explanation
+        == "4 statements of the answer, judged against the question: 1 yes, 1 partly, 2 no."
     )
 
 
@@ -447,11 +447,11 @@ def test_context_precision_goes_by_all_ground_truths_or_else_by_the_question() -
     (prompt,) = asker.prompts["useful_chunks"]
     assert "first truth" in prompt
     assert "second truth" in prompt
-    assert found.explanation.startswith("1 of 1 chunk(s) useful for arriving at the ground truth")
+    assert found.explanation.startswith("1 of 1 context is useful for arriving at the ground truth")
     asker = StepJudge()
     found = judged(asker, JudgedRow("q", None, ["chunk"]), "context_precision")["context_precision"]
     assert "[[no ground truth " in asker.prompts["useful_chunks"][0]
-    assert found.explanation.startswith("1 of 1 chunk(s) useful for answering the question")
+    assert found.explanation.startswith("1 of 1 context is useful for answering the question")
 
 
 def test_many_chunks_are_judged_in_slices() -> None:

@@ -63,7 +63,7 @@ def test_without_a_gate_no_column_is_a_verdict(
     assert not any(line.endswith(("pass", "FAIL")) for line in lines)
     text = io.StringIO()
     print_run(replace(report, gates=[]), console_for(text))
-    assert text.getvalue().splitlines()[-1].startswith("no gate set; add --min-mean faithfulness=")
+    assert text.getvalue().splitlines()[-1].startswith("no gate set: add --min-mean faithfulness=")
 
 
 def test_a_wider_window_never_shows_less(

@@ -183,7 +183,7 @@ def test_without_a_gate_there_is_no_verdict(view: RunView) -> None:
     none = page(replace(view, passed=None, gates=()))
     verdict = none.by_id("verdict")
     assert verdict.attributes["data-passed"] == "none"
-    assert "NO VERDICT no gate set; add --min-mean" in verdict.one("h1").text
+    assert "NO VERDICT no gate set: add --min-mean" in verdict.one("h1").text
     assert verdict.all("ul", cls="gates") == []
     assert none.one("head").one("title").text.startswith("RAG evaluation")
     assert json.loads(none.by_id("rag-eval-result").text)["verdict"]["passed"] is None

@@ -52,7 +52,7 @@ def test_of_a_run_that_passed_no_row_is_shown() -> None:
 
 def test_without_a_gate_there_is_no_verdict() -> None:
     text = run_markdown(replace(view_of(), gates=(), passed=None))
-    assert text.startswith("## rag-eval: no verdict\n\n**No verdict:** no gate set; add ")
+    assert text.startswith("## rag-eval: no verdict\n\n**No verdict:** no gate set: add ")
     assert "**failed**" not in text
 
 

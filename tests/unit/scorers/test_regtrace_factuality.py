@@ -240,7 +240,7 @@ def test_each_claim_is_a_detail() -> None:
     ]
     assert found.details[1]["actual"] == "The moon is made of cheese."
     assert found.details[1]["message"].startswith("unverifiable: ")
-    assert found.explanation == "2 claim(s): 1 supported, 1 unverifiable."
+    assert found.explanation == "2 claims: 1 supported, 1 unverifiable."
     lenient = scored(f"{PARIS} The moon is made of cheese.", PARIS, mode="lenient")
     assert [one["passed"] for one in lenient.details] == [True, True]
 

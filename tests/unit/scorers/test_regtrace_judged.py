@@ -70,7 +70,7 @@ def test_verdicts_are_counted_by_the_mode(mode: str, score: float) -> None:
     judge = StepJudge({CLAIMS: {"claims": ["a", "b", "c", "d"]}, VERDICTS: verdicts(*labels)})
     found = factual(judge, mode=mode)
     assert found.score == score
-    assert found.explanation == "4 claim(s): 2 supported, 1 contradicted, 1 unverifiable."
+    assert found.explanation == "4 claims: 2 supported, 1 contradicted, 1 unverifiable."
     assert [one.get("check") for one in found.details[:-1]] == [
         f"factuality.claim[{n}]" for n in range(4)
     ]

@@ -319,7 +319,7 @@ def test_a_null_among_the_contexts_is_an_empty_chunk() -> None:
     found = with_null.metrics.context_relevance
     assert found.chunk_scores is not None
     assert found.chunk_scores[0] == 0
-    assert "indices [0]" in found.signals[0].message
+    assert found.signals[0].message.endswith(": context 0.")
     evidence = with_null.metrics.faithfulness.evidence
     assert evidence is not None
     assert evidence[0].chunk == 1
@@ -782,8 +782,8 @@ def test_signals_of_sentences_that_are_not_carried() -> None:
         signal = signal_of(metric)
         assert (signal.id, signal.metric_id, signal.severity) == (name, metric, severity)
         assert signal.message == (
-            "Low support (0.080): best match in context 0, characters 56 to 79, with "
-            "50 % of its content words; 1300 here, 1204 in the context; names in no context: paris."
+            "Low support (0.080): best match in context 0, characters 56 to 79, with 50 % of the "
+            "sentence's content words; 1300 here, 1204 in the context; names in no context: paris."
         )
         assert FULL["contexts"][0][56:79] == "enrolled 1,204 patients"
         assert signal.evidence == "It enrolled 1,300 patients in Paris."
@@ -804,7 +804,7 @@ def test_a_sentence_of_which_no_chunk_has_a_word() -> None:
 def test_signals_of_chunks_and_low_scores() -> None:
     signal = signal_of("context_relevance")
     assert (signal.id, signal.severity) == ("context-relevance-irrelevant-chunks", "info")
-    assert signal.message == "Context chunk(s) with relevance below 0.30: indices [1]."
+    assert signal.message == "Relevance below 0.30: context 1."
     late = {**FULL, "contexts": ["Bus 92 is slower.", "It rains.", FULL["contexts"][0]]}
     assert only(late, "context_precision").signals == ()  # it has no threshold
     correctness = signal_of("answer_correctness", INVENTED)
