@@ -189,7 +189,7 @@ def test_the_gate_is_held_where_it_says_something(
     code, _, section = run(pytester, "test_answers.py", "-k", "q1 and not q11")
     assert code == 1
     assert "tests deselected: only scored rows are compared" in section
-    assert f"of {N} rows of base.json; what is missing is not compared" in section
+    assert f"of {N} rows of base.json are missing in this run and not compared" in section
     quiet = ["test_answers.py", "-k", "without_scores"]
     code, _, section = run(pytester, *quiet)
     assert (code, "note: no test scored a sample" in section) == (0, True), (
