@@ -132,6 +132,43 @@ def citation_list(n: int) -> Sample:
     return everywhere("[" + "1," * n + "]")
 
 
+def claim(answer: str, chunk: str) -> Sample:
+    return {"question": "q", "answer": answer, "contexts": [chunk], "ground_truth": answer}
+
+
+def numbers_of_one_thing(n: int) -> Sample:
+    """Each is missing, and the chunk counts the same thing by as many others."""
+    beds, others = ([f"{begin + i} beds" for i in range(n)] for begin in (10_000, 50_000))
+    return claim(" ".join(beds), " ".join(others))
+
+
+def numbers_in_groups(n: int) -> Sample:
+    """Any run of neighbours may be one number."""
+    groups = numbered("", n + 1000)[1000:]
+    return claim(" ".join(groups), " ".join(groups[::-1]))
+
+
+def names_in_turns(n: int) -> Sample:
+    """The names of each pair are known, and stand far from each other."""
+    names = numbered("Ana", n)
+    return claim("They saw " + " ".join(names), " met ".join(names[::2] + names[1::2]))
+
+
+def two_frequent_names(n: int) -> Sample:
+    """One pair, whose places in the chunk are many."""
+    return claim("He saw Ana Bob.", "saw Ana, " * n + "he met " * 30 + "saw Bob, " * n)
+
+
+def words_in_reverse(n: int) -> Sample:
+    """No pair of the answer is one of the chunk."""
+    words = numbered("w", n)
+    return claim(" ".join(words), " ".join(words[::-1]))
+
+
+def clauses_that_say_nothing(n: int) -> Sample:
+    return claim("The text does not say, but " * n + "it is open.", "It is open.")
+
+
 def many_chunks(n: int) -> Sample:
     return {
         "question": "Who saw w1?",
@@ -165,6 +202,12 @@ _TEXTS: Final = (
     combining_marks,
     one_long_word,
     many_chunks,
+    numbers_of_one_thing,
+    numbers_in_groups,
+    names_in_turns,
+    two_frequent_names,
+    words_in_reverse,
+    clauses_that_say_nothing,
 )
 
 
@@ -236,6 +279,8 @@ REPEATED: Final = [
     *("漢", "漢字 ", "漢。", "。", "ก", "\u0e01\u0e31", "가", "\u1100\u1161", "\u1161", "\u11a8"),
     *("\u0301", "\u0301\u0323", "a\u0301", "\u00ad", "\u200d", "\ufe0f", "\u0344", "\u05b0\u05bc"),
     *(" ", "\t", "\u3000", "\ufeff", "\x00", "x ", "the ", "the of ", "der die ", "한국어 "),
+    *("5 beds ", "12 345 ", "third ", "2 million ", "Ana Bob ", "Big Red: ", "x:\n", ": "),
+    *("I do not know ", "no information ", "does not say ", "but ", "while ", "no mention of it "),
 ]
 
 
