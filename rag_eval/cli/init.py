@@ -122,7 +122,7 @@ def _yaml_text(option: str, text: str) -> str:
     # Build servers fill in what stands behind a $; a leading dash would be a flag of the command.
     if not text.isprintable() or "$" in text or text.startswith("-"):
         raise InputError(
-            f"{option}: wanted a name without control characters, $ and a leading dash, "
+            f"{option}: expected a name without control characters, $ and a leading dash, "
             f"got {text!r:.100}"
         )
     return json.dumps(text, ensure_ascii=False)  # a string of JSON is one of YAML

@@ -42,7 +42,7 @@ class _Share(_Number):
         except ValueError:
             share = float("nan")
         if not 0 <= share <= 1:
-            wanted = "wanted a share from 0 to 1, such as 0.9 or 90%"
+            wanted = "expected a share from 0 to 1, such as 0.9 or 90%"
             self.fail(f"{wanted}, got {value!r}{_percentage_hint(value)}", param, ctx)
         return share
 
@@ -59,7 +59,7 @@ class _PlainNumber(_Number):
         try:
             return number_of(value) if isinstance(value, str) else float(value)
         except ValueError:
-            return self.fail(f"wanted a number such as 0.9 or 90%, got {value!r}", param, ctx)
+            return self.fail(f"expected a number such as 0.9 or 90%, got {value!r}", param, ctx)
 
 
 def _percentage_hint(value: object) -> str:
@@ -138,7 +138,7 @@ def margins(flag: str, texts: Iterable[str]) -> dict[str, float]:
             margin = number_of(value)
         except ValueError:
             raise click.BadParameter(
-                f"wanted a number or METRIC=number, got {text!r}", param_hint=flag
+                f"expected a number or METRIC=number, got {text!r}", param_hint=flag
             ) from None
         name = metric if equals else "*"
         if name in found:
@@ -165,7 +165,7 @@ def _field_mapping(flag: str, texts: Iterable[str]) -> dict[str, str]:
     for part in _parts(texts):
         name, column = _pair(flag, part, "FIELD=COLUMN, such as question=user_input")
         if not column:
-            raise InputError(f"{flag}: wanted FIELD=COLUMN, got {part!r}")
+            raise InputError(f"{flag}: expected FIELD=COLUMN, got {part!r}")
         if mapping.get(name, column) != column:
             raise InputError(f"{flag}: {name} is given twice")
         mapping[name] = column
@@ -222,7 +222,7 @@ def _bands(flag: str, texts: Iterable[str]) -> Any:
         try:
             low, high = map(number_of, ends.split(":"))
         except ValueError:
-            raise InputError(f"{flag}: wanted LOW:HIGH, got {ends!r}") from None
+            raise InputError(f"{flag}: expected LOW:HIGH, got {ends!r}") from None
         if equals:
             bands[to_metric_id(name.strip())] = low, high
         elif len(given) > 1:

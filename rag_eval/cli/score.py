@@ -114,7 +114,7 @@ def _check_summary(summary: str, source: str) -> None:
 
     path = Path(summary)
     if not path.name.endswith((".json", ".json.gz")):
-        raise InputError(f"--summary {path}: wanted a name that ends in .json, also .json.gz")
+        raise InputError(f"--summary {path}: expected a name that ends in .json, also .json.gz")
     check_folder(path)
     check_target(path, Input(source).paths)
 

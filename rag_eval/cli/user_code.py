@@ -53,7 +53,7 @@ def imported_function(name: str, flag: str) -> Callable[..., Any]:
     """
     module_name, _, path = name.partition(":")
     if not module_name or not path:
-        raise InputError(f"{flag}: wanted MODULE:FUNCTION, got {glance(name)}")
+        raise InputError(f"{flag}: expected MODULE:FUNCTION, got {glance(name)}")
     found: Any = imported(module_name, flag)
     for part in path.split("."):
         if not hasattr(found, part):

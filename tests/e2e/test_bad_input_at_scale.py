@@ -268,7 +268,7 @@ def test_a_file_that_is_cut_off(tmp_path: Path, suffix: str) -> None:
         data.write_bytes(whole[:length])
         message = refused(data, tmp_path / "s.jsonl", *FAITH)
         assert message.startswith(
-            (f"{data} is not sound {suffix.capitalize()}: ", f"cannot read {data}: ")
+            (f"{data} is not valid {suffix.capitalize()}: ", f"cannot read {data}: ")
         ), length
         assert [path.name for path in tmp_path.iterdir()] == [data.name]
 
@@ -303,6 +303,6 @@ def test_a_file_of_another_kind(tmp_path: Path) -> None:
     (tmp_path / "c.parquet").write_text(json.dumps(ONE))
     for name in ("a.arrow", "b.parquet", "c.parquet"):
         message = refused(tmp_path / name, tmp_path / "s.jsonl", *FAITH)
-        assert f"{tmp_path / name} is not sound" in message
+        assert f"{tmp_path / name} is not valid" in message
     written(tmp_path / "d.parquet", table).rename(tmp_path / "d.jsonl")
     assert "line 1: not valid UTF-8" in refused(tmp_path / "d.jsonl", tmp_path / "s.csv", *FAITH)

@@ -357,7 +357,7 @@ def test_labels_of_other_rows(tmp_path: Path, scores: Path) -> None:
             "topic is missing",
         ),
         (LABELS, ["--precision", "0"], "precision must be above 0 and at most 1, got 0"),
-        (LABELS, ["--precision", "x"], "wanted a share from 0 to 1, such as 0.9 or 90%, got 'x'"),
+        (LABELS, ["--precision", "x"], "expected a share from 0 to 1, such as 0.9 or 90%, got 'x'"),
         (LABELS, ["--method", "spline"], "'spline' is not one of"),
         (LABELS, ["--metric", "context_recall"], "no row of 60 has a score of context_recall"),
         (LABELS, ["--metric", "faith"], "unknown metric 'faith'"),

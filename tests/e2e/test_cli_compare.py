@@ -265,13 +265,13 @@ def test_lost_scores_are_told(runs: list[Path]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--margin", "x"], "wanted a number or METRIC=number, got 'x'"),
+        (["--margin", "x"], "expected a number or METRIC=number, got 'x'"),
         (["--margin", "1", "--margin", "2"], "'2' is a second one"),
         (["--margin", "mime=1"], "margin names 'mime', which is not compared"),
         (["--slice", "topik"], "has a field 'topik'. Give a field of the samples"),
         (["--metric", "answer_relevance"], "no column 'answer_relevance'"),
         (["--id-field", "key"], "key is missing"),
-        (["--level", "2"], "wanted a share from 0 to 1, such as 0.9 or 90%, got '2'"),
+        (["--level", "2"], "expected a share from 0 to 1, such as 0.9 or 90%, got '2'"),
         (["--top", "-1"], "--top"),
     ],
 )

@@ -157,7 +157,7 @@ def test_slices_and_clusters(old: Path, worse: Path) -> None:
         (["NEW", "--critical", "@tag"], "--critical must be an id or @FIELD=VALUE, got '@tag'"),
         (
             ["NEW", "--max-null-rate", "much"],
-            "'--max-null-rate': wanted a share from 0 to 1, such as 0.9 or 90%, got 'much'",
+            "'--max-null-rate': expected a share from 0 to 1, such as 0.9 or 90%, got 'much'",
         ),
         (["NEW", "--store", "gone.db", "--baseline", "NEW"], "gone.db"),
         (["NEW", "--max-null-rise", "0.1"], "--max-null-rise needs a baseline"),

@@ -115,8 +115,8 @@ def test_runners_that_fail_fail_the_run(app: Path, function: str, error: str) ->
 @pytest.mark.parametrize(
     ("runner", "message"),
     [
-        ("golden_app", "wanted MODULE:FUNCTION, got 'golden_app'"),
-        ("golden_app:", "wanted MODULE:FUNCTION"),
+        ("golden_app", "expected MODULE:FUNCTION, got 'golden_app'"),
+        ("golden_app:", "expected MODULE:FUNCTION"),
         ("no_such_app:answer", "no_such_app: found no such module here"),
         ("golden_app:anser", "golden_app has no 'anser'; did you mean 'answer'?"),
         ("golden_app:number", "golden_app:number is not a function but int"),

@@ -130,7 +130,7 @@ def test_duplicate_ids_are_a_warning(tmp_path: Path) -> None:
         ((*FAITH, "--thresholds", "context_recall=1"), "not among the metrics to compute"),
         ((*FAITH, "--weights", "context_recall=1"), "not among the metrics to compute"),
         ((*FAITH, "--min-mean", "context_recall=1"), "context_recall, which is not computed"),
-        (("--min-pass-rate", 90), "wanted a share from 0 to 1, such as 0.9 or 90%, got '90'"),
+        (("--min-pass-rate", 90), "expected a share from 0 to 1, such as 0.9 or 90%, got '90'"),
         (("--regression-threshold", 0.1), "--regression-threshold needs --baseline"),
         (("--allow-signature-mismatch",), "--allow-signature-mismatch needs --baseline"),
         (("--policy", "node"), "--policy needs --baseline"),

@@ -135,7 +135,7 @@ def test_a_summary_that_could_not_be_written_is_refused_first(tmp_path: Path) ->
     before = data.read_bytes()
     target = tmp_path / "s.csv"
     assert "is the sample file itself" in refused(data, target, "--summary", data)
-    assert "wanted a name that ends in .json" in refused(data, target, "--summary", target)
+    assert "expected a name that ends in .json" in refused(data, target, "--summary", target)
     assert "does not exist; create it first" in refused(
         data, target, "--summary", tmp_path / "no" / "s.json"
     )

@@ -162,8 +162,8 @@ def test_prefix(tmp_path: Path) -> None:
 
 
 def test_names_of_columns_that_cannot_be(tmp_path: Path, data: Path) -> None:
-    assert "the ids are always there" in refused(data, tmp_path / "s.csv", "--columns", "id")
-    assert "asked for twice" in refused(data, tmp_path / "s.csv", "--columns", "n,n")
+    assert "the ids are always included" in refused(data, tmp_path / "s.csv", "--columns", "id")
+    assert "is requested twice" in refused(data, tmp_path / "s.csv", "--columns", "n,n")
     rows = pa.Table.from_pylist([SAMPLES[0]])
     for path in (table(tmp_path / "d.parquet", rows), table(tmp_path / "d.arrow", rows)):
         message = refused(path, tmp_path / "s.csv", "--columns", "anwser")

@@ -149,10 +149,7 @@ def test_an_answer_that_is_too_long_is_null_with_its_reason_and_not_asked_for_ag
         assert server.n_requests == 1
     found = result_of(result)["results"][0]["metrics"]["faithfulness"]
     assert (found["score"], found["nullReason"]) == (None, "judge_failed")
-    assert (
-        "the judge's server sent a reply of more than 4 MB in answer to one call"
-        in found["explanation"]
-    )
+    assert "the judge's server sent a reply of more than 4 MB" in found["explanation"]
 
 
 def time_limits(monkeypatch: pytest.MonkeyPatch) -> list[float]:

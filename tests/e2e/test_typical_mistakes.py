@@ -274,7 +274,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "run samples.jsonl --min-pass-rate 90",
-        "Invalid value for '--min-pass-rate': wanted a share from 0 to 1, such as 0.9 or 90%, got "
+        "Invalid value for '--min-pass-rate': expected a share from 0 to 1, such as 0.9 or "
+        "90%, got "
         "'90'; for 90 percent, write 90%; see rag-eval run --help",
     ),
     (

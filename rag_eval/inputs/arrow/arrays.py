@@ -414,7 +414,7 @@ def open_arrow(obj: Any) -> ArrowSource:
     """
     kind = type(obj).__name__
     if not is_arrow(obj):
-        raise InputError(f"wanted Arrow data, got {kind}")
+        raise InputError(f"expected Arrow data, got {kind}")
     try:
         if hasattr(obj, "__arrow_c_stream__"):
             stream = arrow_stream.open_stream(obj.__arrow_c_stream__())

@@ -56,9 +56,9 @@ def test_a_name_of_nothing_is_an_error(folder: Path, name: str) -> None:
 @every_row(
     ("name", "message"),
     [
-        ("os", "wanted MODULE:FUNCTION"),
-        ("os:", "wanted MODULE:FUNCTION"),
-        (":run", "wanted MODULE:FUNCTION"),
+        ("os", "expected MODULE:FUNCTION"),
+        ("os:", "expected MODULE:FUNCTION"),
+        (":run", "expected MODULE:FUNCTION"),
         ("../outside:run", "not by a path"),
         ("os:no_such_function", "os has no 'no_such_function'"),
         ("os:.", "os has no ''"),

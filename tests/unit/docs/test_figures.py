@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+import rag_eval
 from rag_eval.gating.tools.false_alarm_rates import RATES
 from tests.docs_pages import ROOT
+from tests.tables import every_row
 
 RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
 DOCS = ROOT / "docs"
@@ -116,3 +118,76 @@ def test_what_low_and_high_scores_say_is_measured() -> None:
         "grounded.md"
     )
     assert len(rows) == 7
+
+
+# A page, a figure in its prose, and the same figure in an output of that page.
+REPEATED = [
+    (
+        "tutorial.md",
+        r"`faithfulness` of (\S+) is the lowest",
+        r"faithfulness \S+ \S+ \S+ \(60/60\) \S+ (\S+)",
+    ),
+    ("tutorial.md", r"The pass rate of (\S+) is high", r"PASS pass rate (\S+) "),
+    ("decisions.md", r"a change of (\S+) detectable", r"faithfulness fell by (\S+) "),
+    ("decisions.md", r"any change from (\S+) to", r"faithfulness fell by \S+ \[(\S+),"),
+    (
+        "decisions.md",
+        r"`hallucination_rate` may have fallen by (\S+)\. ",
+        r"hallucination_rate .{15,40} \[-(\S+), ",
+    ),
+    ("decisions.md", r"(\d+) of \d+ answers have the same", r"regressed, (\d+) unchanged"),
+    ("decisions.md", r"a loss of (\S+) in faithfulness", r"a drop of (\S+) \(faithfulness\)"),
+    (
+        "decisions.md",
+        r"lower bound of the interval, here (\S+)\. ",
+        r"alpha, interval \S+ (\S+) to",
+    ),
+    ("how-to/calibrate.md", r"(\d+) labels are few", r"logistic: (\d+) labels"),
+]
+
+
+@every_row("page, said, printed", REPEATED)
+def test_prose_repeats_the_figures_of_its_outputs(page: str, said: str, printed: str) -> None:
+    text = prose(page)
+    figures = re.search(said, text), re.search(printed, text)
+    assert figures[0] is not None
+    assert figures[1] is not None
+    assert figures[0][1] == figures[1][1]
+
+
+def test_a_row_of_scores_has_the_same_bytes_on_both_pages() -> None:
+    rows = [_cells(line) for line in (DOCS / "scale.md").read_text("utf-8").splitlines()]
+    small, large = (row for row in rows if row[0] in ("out, 1 KB rows", "out, 7 KB rows"))
+    words = f"{small[4]} to {large[4]} bytes, compared with {small[1]} in JSON lines"
+    assert words in prose("how-to/big-data.md")
+
+
+def test_sets_that_are_not_here_are_counted_as_on_the_page_of_the_measurement() -> None:
+    validity = (ROOT / "benchmarks" / "validity" / "RESULTS.md").read_text("utf-8")
+    measured_on = " ".join(validity.split())
+    there = re.search(
+        r"mean AUROC is (\S+) for faithfulness on (\d+) sets .*?, (\S+) on the (\d+) of them",
+        measured_on,
+    )
+    assert there is not None
+    everywhere, n_sets, elsewhere, n_others = there.groups()
+    page = prose("meaning.md")
+    assert f"faithfulness on {n_others} more sets: the mean AUROC is {elsewhere} there" in page
+    assert f"and {everywhere} on all {n_sets} sets" in page
+    (labelled,) = re.findall(r"\| answer_relevance \| (\d+) \|", validity)
+    assert f"`answer_relevance` was measured on {labelled} rows of one set" in page
+
+
+def test_a_copied_sentence_scores_what_the_readme_says() -> None:
+    words = re.search(
+        r"a sentence of (\d+) words copied from a context of (\d+) words scores (\S+)\. ",
+        " ".join((ROOT / "README.md").read_text("utf-8").split()),
+    )
+    assert words is not None
+    context = [f"word{number}" for number in range(int(words[2]))]
+    sample = {
+        "question": "",
+        "answer": " ".join(context[: int(words[1])]),
+        "contexts": [" ".join(context)],
+    }
+    assert f"{rag_eval.score_faithfulness(sample).score:.2f}" == words[3]

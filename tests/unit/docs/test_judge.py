@@ -99,7 +99,7 @@ def scorers_table() -> str:
         beside = [f"({name})" for name in spec.optional if name in ("contexts", "ground_truth")]
         reads = ", ".join([*spec.fields, *beside])
         rows.append([f"`{spec.id}`", summary, reads, calls, needs])
-    return table(["scorer", "measures", "reads", "calls", "options it cannot do without"], rows)
+    return table(["scorer", "measures", "reads", "calls", "required options"], rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -354,7 +354,7 @@ def test_nodes_that_python_makes_are_empty() -> None:
 
 
 def test_what_is_no_table() -> None:
-    with pytest.raises(InputError, match="wanted Arrow data, got int"):
+    with pytest.raises(InputError, match="expected Arrow data, got int"):
         open_arrow(3)
     with pytest.raises(InputError, match=r"must be a table, got a single column of type string"):
         open_arrow(Producer(top="u"))

@@ -95,7 +95,7 @@ def test_what_is_no_lexicon_is_refused_with_the_place(source: Any, said: str) ->
     ("content", "said"),
     [
         (b"good\t3\nbad -3\n", "line 2: must be a word, a tab and a number, got 'bad -3'"),
-        (b"good\tvery\n", "line 1: 'very' is no number"),
+        (b"good\tvery\n", "line 1: 'very' is not a number"),
         (b"good\t1e400\n", "line 1: must be from"),
         (b"# nothing\n", "must have words"),
         (b"g\xfft\t1\n", "words.txt: .*utf-8"),
