@@ -86,7 +86,7 @@ def test_a_dataset_is_read_with_its_metadata(tmp_path: Path) -> None:
         ("metadata: {annotator: ben, annotatedAt: x, version: '1'}", "metadata is repeated"),
         ("just a text", "must be a mapping, got 'just a text'"),
         ("a: *b", "not YAML|is not defined"),
-        ("a: 1\na: 2", "twice"),
+        ("a: 1\na: 2", "is repeated"),
     ],
 )
 def test_what_is_not_sound_is_listed_and_the_rest_is_read(
