@@ -68,7 +68,7 @@ def unsupported(
 ) -> list[Unsupported]:
     """The sentences that are not supported, those with the least support first.
 
-    ``targets`` are the anchors of passages by key, of which ``side`` is the first letter.
+    ``targets`` are the anchors of passages by key; ``side`` is the first letter of a key.
     """
     found = [(place, view) for place, view in enumerate(views) if view.level != "supported"]
     found.sort(key=lambda one: (one[1].level != "unsupported", one[1].support))

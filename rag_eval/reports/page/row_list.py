@@ -30,7 +30,7 @@ OldScores: TypeAlias = Mapping[str, Mapping[str, float]]
 BUDGET: Final = 24_000_000
 """Bytes of all rows, packed."""
 
-# Rows on a page of the table, of which the first is readable without scripts.
+# Rows on a page of the table; the first page is readable without scripts.
 _FIRST_PAGE: Final = 100
 _FIRST_BYTES: Final = 1_500_000
 # Opening a row unpacks its block.
