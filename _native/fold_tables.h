@@ -11,7 +11,7 @@
  *   all in decimal, parts joined by commas, '-' for none, Hangul syllables left out:
  *   f4a73edbd628de9b44c0528d9322300063ec16ae2d6db998972301771ddb99b7
  * Table content, SHA-256 of all that follows this comment and its line end:
- *   26e2f62f75066d2e805fd9744490c76500b87a775dc754e25695171b33e75dd5
+ *   8c6b7229c5e44264c4b93e1bd377cc3e9e4612c14628c643555cf0f91fd8b85d
  *
  * The data is derived from the Unicode Character Database (SPDX: Unicode-3.0):
  *
@@ -1054,6 +1054,15 @@ static const uint8_t fold_class_combining[FOLD_CLASSES] = {
 0,0,0,0,0,0,0,0,0,230,0,0,0,0,0,0,0,220,0,0,9,0,0,0,0,0,1,0,7,230,0,0,0,0,0,0,0,0,220,216,232,0,0,0,
 130,234,228,0,107,122,222,233,0,230,0,202,6,18,19,27,28,29,30,31,32,103,118,218,224,7,8,202,0,0,0,0,
 0,10,11,12,13,14,15,16,17,20,21,22,23,24,25,26,33,34,35,36,84,129,132,214,226,1,9,91,216,240,0,0,0
+};
+
+/* What a letter counts: 1 of FOLD_LATIN, 2^32 of others. */
+static const uint64_t fold_class_letters[FOLD_CLASSES] = {
+0,4294967296,4294967296,0,4294967296,0,4294967296,4294967296,0,0,1,1,4294967296,4294967296,
+4294967296,1,0,0,4294967296,4294967296,0,4294967296,4294967296,0,0,1,0,4294967296,0,0,0,0,0,0,0,0,
+4294967296,4294967296,0,0,0,0,1,0,0,0,0,0,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+4294967296,0,0,0,4294967296,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,4294967296,0,
+4294967296
 };
 
 /* Distances to the base character; distance 0 of the list is no distance. */

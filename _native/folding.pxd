@@ -1,8 +1,10 @@
 """The normal form of a token: lower case, plain letters and digits, one spelling."""
+from libc.string cimport memcpy
+
 from code_points cimport code_point_lower, decode_code_point, encode_code_point
 from normal_forms cimport (
-    FOLD_BARE, FOLD_CONTEXT, FOLD_IGNORED, FOLD_MARK, add_decomposed, add_point, compose,
-    encode_points, fold_base, fold_flags, order_marks, points_t,
+    FOLD_BARE, FOLD_CHANGES, FOLD_CONTEXT, FOLD_IGNORED, FOLD_MARK, add_decomposed, add_point,
+    compose, encode_points, fold_base, fold_flags, order_marks, points_t,
 )
 from primitives cimport int64_t, reserve, uint8_t, uint32_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
@@ -78,12 +80,20 @@ cdef inline int64_t fold_plainly(const uint8_t* text, int64_t size, uint8_t* out
         flags = fold_flags(code_point)
         if flags & FOLD_CONTEXT:
             return -1
-        if flags & FOLD_MARK:
-            if not bare:
-                n_out += encode_code_point(code_point, out + n_out)
-        else:
+        if not flags & FOLD_MARK:
             bare = flags & FOLD_BARE != 0
-            n_out += encode_code_point(code_point_lower(fold_base(code_point)), out + n_out)
+        elif bare:
+            at += width
+            continue
+        if flags & FOLD_CHANGES:
+            code_point = code_point_lower(fold_base(code_point))
+        elif size - at >= 4:
+            # As it is; the margin takes the surplus.
+            memcpy(out + n_out, text + at, 4)
+            n_out += width
+            at += width
+            continue
+        n_out += encode_code_point(code_point, out + n_out)
         at += width
     return n_out
 

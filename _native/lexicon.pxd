@@ -9,7 +9,9 @@ from libc.string cimport memcpy, memmove, memset, strlen
 from code_points cimport decode_code_point
 from given_stems cimport find_given, given_stems_t
 from normal_forms cimport FOLD_NUMBER, fold_flags
-from primitives cimport hash_t, int64_t, reserve, text_at, text_t, token_t, uint8_t, uint64_t
+from primitives cimport (
+    hash_t, int64_t, reserve, text_at, text_t, token_t, uint8_t, uint32_t, uint64_t,
+)
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from vocabulary cimport (
     clear_vocabulary, close_vocabulary, home_slot, make_key, number_token, number_tokens,
@@ -167,12 +169,13 @@ cdef inline uint8_t raw_flags(const lexicon_t* lexicon, token_t raw) noexcept no
     """IS_NUMBER and IS_LONG of a raw form."""
     cdef const token_key_t* key = &lexicon.vocabulary.keys[raw]
     cdef uint8_t first = <uint8_t> key.head
+    cdef uint32_t first_point
     cdef int width
     if first < 0x80:
         return IS_NUMBER * (first <= 0x39) | IS_LONG * (key.size != 1)
-    return ((IS_NUMBER if fold_flags(decode_code_point(
-        form_bytes(lexicon, raw), form_size(lexicon, raw), 0, &width)) & FOLD_NUMBER else 0)
-        | (IS_LONG if key.size != width else 0))
+    first_point = decode_code_point(<const uint8_t*> &key.head, 8, 0, &width)
+    return ((IS_NUMBER if fold_flags(first_point) & FOLD_NUMBER else 0)
+            | (IS_LONG if key.size != width else 0))
 
 
 cdef inline bint may_have_stem(const token_key_t* key) noexcept nogil:

@@ -16,12 +16,9 @@ cdef extern from "fold_tables.h" nogil:
     uint32_t FOLD_UPPER
     uint32_t FOLD_LOWER
     uint32_t FOLD_TITLE
-    uint32_t FOLD_LETTER
-    uint32_t FOLD_LATIN
     uint32_t FOLD_NUMBER
     uint32_t FOLD_BARE
     uint32_t FOLD_CONTEXT
-    uint32_t FOLD_NFC_CHECK
     uint32_t FOLD_COMPOSES
     uint32_t FOLD_SPACE
     uint32_t FOLD_DECIMAL
@@ -40,10 +37,6 @@ cdef extern from "nfc_check.h" nogil:
     uint32_t N_HANGUL_T
     uint32_t N_HANGUL
     uint32_t composed_pair(uint32_t first, uint32_t second) noexcept
-    ctypedef struct nfc_check_t:
-        pass
-    bint stays_composed(nfc_check_t* seen, const uint8_t* text, int64_t at, int64_t past,
-                        uint32_t code_point, uint32_t flags) noexcept
     bint is_composed(const uint8_t* text, int64_t size) noexcept
 
 cdef enum:

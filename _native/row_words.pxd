@@ -15,7 +15,7 @@ from lexicon cimport (
     lexicon_t, look_up_forms, number_words, open_lexicon, read_forms,
 )
 from primitives cimport (
-    hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint64_t,
+    hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t, uint64_t,
 )
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from word_cutter cimport close_word_cutter, open_word_cutter, word_cutter_t
@@ -158,7 +158,7 @@ cdef inline int cut_cleaned(row_words_t* words, text_t text, text_t* cleaned) no
         return -1
     if cut_words(&words.cutter, store, cleaned[0]):
         return -1
-    if words.cutter.is_composed or cleaned.bytes != text.bytes:
+    if words.cutter.seen.is_composed or cleaned.bytes != text.bytes:
         return 0
     store.size = before
     if clean_composed(&words.cleaner, text, words.keep_square, cleaned):
@@ -176,8 +176,8 @@ cdef inline int add_piece(row_words_t* words, text_t text, int wants,
     if cut_cleaned(words, text, &cleaned) or take_words(words, piece):
         return -1
     words.counts.plain += count_ascii_letters(cleaned.bytes, cleaned.size)
-    words.counts.accented += words.cutter.n_accented
-    words.counts.other += words.cutter.n_other
+    words.counts.accented += <uint32_t> words.cutter.seen.letters
+    words.counts.other += <int64_t> (words.cutter.seen.letters >> 32)
     if wants & WANTS_LETTERS and take_letters(words, piece):
         return -1
     if wants & WANTS_SENTENCES and take_sentences(words, cleaned, piece):

@@ -2,7 +2,7 @@
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from normal_forms cimport close_points, nfc_check_t, points_t
+from normal_forms cimport close_points, points_t
 from primitives cimport int64_t, reserve, span_t, uint8_t, uint64_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
 
@@ -10,6 +10,11 @@ cdef extern from "byte_blocks.h" nogil:
     ctypedef int (*block_cutter_t)(
         const uint8_t*, int, uint8_t*, int64_t, uint64_t*, int64_t*, int*) noexcept nogil
     block_cutter_t best_run_cutter() noexcept
+
+cdef extern from "text_runs.h" nogil:
+    ctypedef struct seen_t:
+        uint64_t letters       # Latin ones that are not ASCII, and from bit 32 on of other scripts
+        bint is_composed       # the text at hand passes for NFC
 
 
 cdef struct word_cutter_t:
@@ -23,10 +28,7 @@ cdef struct word_cutter_t:
     int64_t spans_capacity
     int64_t n_words
     int64_t base               # where the text at hand lies in the store, ASCII in lower case
-    int64_t n_accented         # Latin letters of the text at hand that are not ASCII
-    int64_t n_other            # ... letters of other scripts
-    nfc_check_t nfc
-    bint is_composed           # the text at hand passes for NFC
+    seen_t seen
     bint wants_letters
     lowered_t letters          # words of the text at hand, a blank after each
 

@@ -10,24 +10,27 @@ from code_points cimport decode_code_point
 from folding cimport fold_token
 from markup cimport END_OF_TEXT, is_token_point, peek, place_before
 from normal_forms cimport (
-    FOLD_APOSTROPHE, FOLD_BARE, FOLD_CHANGES, FOLD_DIGIT, FOLD_GLUED, FOLD_IGNORED, FOLD_LATIN,
-    FOLD_LETTER, FOLD_MARK, FOLD_NFC_CHECK, FOLD_NUMERAL, FOLD_WORD, fold_flags, nfc_check_t,
-    stays_composed,
+    FOLD_APOSTROPHE, FOLD_BARE, FOLD_CHANGES, FOLD_DIGIT, FOLD_GLUED, FOLD_IGNORED, FOLD_MARK,
+    FOLD_NUMERAL, FOLD_WORD, fold_flags,
 )
 from primitives cimport int64_t, reserve, span_t, text_t, uint8_t, uint32_t, uint64_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from word_cutter cimport (
-    add_form, add_letters, add_literal, add_word, reserve_words, word_cutter_t,
+    add_form, add_letters, add_literal, add_word, reserve_words, seen_t, word_cutter_t,
 )
 
 cdef extern from "byte_kinds.h" nogil:
-    const uint8_t byte_kinds[256]
-    uint8_t BYTE_WORD
     int64_t next_odd_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
 
 cdef extern from "byte_blocks.h" nogil:
     int BLOCK_BYTES
     int BLOCK_EDGES
+
+cdef extern from "text_runs.h" nogil:
+    uint32_t pass_point(seen_t* seen, const uint8_t* text, int64_t at, int width,
+                        uint32_t code_point) noexcept
+    int64_t run_end(seen_t* seen, const uint8_t* text, int64_t size, int64_t at, uint32_t kinds,
+                    uint32_t* flags) noexcept
 
 
 cdef inline bint changes(uint32_t seen) noexcept nogil:
@@ -81,51 +84,14 @@ cdef inline int64_t past_decimals(const uint8_t* text, int64_t size, int64_t at)
     return at
 
 
-cdef inline void check_composed(word_cutter_t* cutter, const uint8_t* text, int64_t at, int width,
-                                uint32_t code_point, uint32_t flags) noexcept nogil:
-    cutter.is_composed &= stays_composed(&cutter.nfc, text, at, at + width, code_point, flags)
-
-
-cdef inline int64_t run_end(word_cutter_t* cutter, const uint8_t* text, int64_t size, int64_t at,
-                            uint32_t kinds, uint32_t* seen) noexcept nogil:
-    """Past the run of code points of some kinds that begins at ``at``.
-
-    Counts its letters and checks for NFC; ``seen`` is all its flags.
-    """
-    cdef uint32_t code_point, flags, all_flags = 0
-    cdef int64_t n_letters = 0, n_latin = 0
-    cdef int width
-    while at < size:
-        width = 1
-        if text[at] < 0x80:
-            # Already in lower case where the form is looked for.
-            flags = (FOLD_DIGIT | FOLD_BARE if text[at] <= 0x39 else FOLD_WORD | FOLD_BARE)
-            if not byte_kinds[text[at]] & BYTE_WORD or not flags & kinds:
-                break
-        else:
-            code_point = decode_code_point(text, size, at, &width)
-            flags = fold_flags(code_point)
-            if not flags & kinds:
-                break
-            if flags & FOLD_NFC_CHECK:
-                check_composed(cutter, text, at, width, code_point, flags)
-            n_letters += flags & FOLD_LETTER != 0
-            n_latin += flags & FOLD_LATIN != 0
-        all_flags |= flags
-        at += width
-    cutter.n_accented += n_latin
-    cutter.n_other += n_letters - n_latin
-    seen[0] = all_flags
-    return at
-
-
 cdef inline int64_t word_end(word_cutter_t* cutter, const uint8_t* text, int64_t size, int64_t at,
                              uint32_t* seen) noexcept nogil:
     """Past the spaced word that begins at ``at``; ``seen`` is its flags."""
     cdef int64_t joined
     cdef int width
     cdef bint digit
-    at = run_end(cutter, text, size, at, FOLD_WORD | FOLD_DIGIT | FOLD_MARK | FOLD_IGNORED, seen)
+    at = run_end(&cutter.seen, text, size, at,
+                 FOLD_WORD | FOLD_DIGIT | FOLD_MARK | FOLD_IGNORED, seen)
     digit = seen[0] & FOLD_DIGIT != 0 and is_digit_at(text, at, place_before(text, at), &width)
     while True:
         joined = past_thousands(text, size, at) if digit else at
@@ -289,18 +255,16 @@ cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const u
             at = word_end(cutter, text, size, begin, &seen)
             failed = add_spaced(cutter, store, text, size, begin, at, seen)
         elif flags & FOLD_GLUED:
-            at = run_end(cutter, text, size, begin, FOLD_GLUED | FOLD_MARK | FOLD_IGNORED, &seen)
+            at = run_end(&cutter.seen, text, size, begin,
+                         FOLD_GLUED | FOLD_MARK | FOLD_IGNORED, &seen)
             failed = add_glued(cutter, store, text, begin, at, seen)
         elif flags & FOLD_NUMERAL:
-            at = run_end(cutter, text, size, begin, FOLD_NUMERAL, &seen)
+            at = run_end(&cutter.seen, text, size, begin, FOLD_NUMERAL, &seen)
             # Numerals are kept as they are.
             failed = add_literal(cutter, store, <const char*> text + begin, at - begin, begin, at)
         else:
-            # A letter that begins no word: an apostrophe, or one that is ignored.
-            cutter.n_accented += flags & FOLD_LATIN != 0
-            cutter.n_other += flags & FOLD_LETTER != 0 and not flags & FOLD_LATIN
-            if flags & FOLD_NFC_CHECK:
-                check_composed(cutter, text, at, width, code_point, flags)
+            # Letters among them: apostrophes, and those that are ignored.
+            pass_point(&cutter.seen, text, at, width, code_point)
             at += width
             failed = 0
         if failed:
@@ -377,10 +341,10 @@ cdef inline int cut_words(word_cutter_t* cutter, lowered_t* store, text_t text) 
     cdef int64_t n_runs, at, first, i = 0, next_odd = -1
     cdef int64_t* runs
     cutter.base = store.size
-    cutter.n_words = cutter.n_accented = cutter.n_other = 0
+    cutter.n_words = 0
     cutter.letters.size = 0
-    memset(&cutter.nfc, 0, sizeof(nfc_check_t))
-    cutter.is_composed = True
+    memset(&cutter.seen, 0, sizeof(seen_t))
+    cutter.seen.is_composed = True
     n_runs = find_runs(cutter, store, text.bytes, text.size)
     if n_runs < 0:
         return -1

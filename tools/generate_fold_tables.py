@@ -172,6 +172,11 @@ static const uint8_t fold_class_combining[FOLD_CLASSES] = {{
 {combining_rows}
 }};
 
+/* What a letter counts: 1 of FOLD_LATIN, 2^32 of others. */
+static const uint64_t fold_class_letters[FOLD_CLASSES] = {{
+{letter_rows}
+}};
+
 /* Distances to the base character; distance 0 of the list is no distance. */
 static const uint8_t fold_base_page[0x110000 >> 8] = {{
 {base_page_rows}
@@ -464,6 +469,12 @@ def flag_macros() -> str:
     )
 
 
+def letters_of(flags: int) -> int:
+    if flags & BIT["LATIN"]:
+        return 1
+    return 1 << 32 if flags & BIT["LETTER"] else 0
+
+
 def starts(parts: list[tuple[int, ...]]) -> list[int]:
     """Where each decomposition begins, number 0 included, and the end of the last."""
     places = [0, 0]
@@ -496,6 +507,7 @@ def render_content(tables: FoldTables) -> str:
         class_rows=rows(tables.flags[1]),
         flags_rows=rows(flags for flags, _ in tables.records),
         combining_rows=rows(combining for _, combining in tables.records),
+        letter_rows=rows(letters_of(flags) for flags, _ in tables.records),
         base_page_rows=rows(tables.bases[0]),
         base_rows=rows(tables.bases[1]),
         delta_rows=rows(tables.deltas),
