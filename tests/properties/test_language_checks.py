@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import rag_eval
 from tests.docs_pages import ROOT
+from tests.oracle.grounded_characters import fold
 from tests.tables import every_row
 
 FILE = Path(__file__).parents[1] / "fixtures" / "language_checks.toml"
@@ -52,6 +53,7 @@ def checks_of(tag: str) -> Iterator[Check]:
             yield Check(tag, kind, (answer, whole))
     for kind in ("yes_no", "opener", "sentences"):
         yield Check(tag, kind, told[kind])
+    yield Check(tag, "heading", (*told["heading"], plain["hours"]))
     yield Check(tag, "lead_in", (told["lead_in"], plain["hours"]))
     yield Check(tag, "cited", plain["hours"])
     yield Check(tag, "listed", (plain["hours"], plain["beds"]))
@@ -178,6 +180,16 @@ def sentences(tag: str, given: tuple[str, int]) -> None:
     assert len(claimed(tag, text, text).evidence or ()) == n_sentences
 
 
+def heading(tag: str, given: tuple[str, str, str]) -> None:
+    """Its capitals are no names, but for those before a colon of another kind."""
+    line, name, sentence = given
+    found = listed(claimed(tag, f"- **{line}** {sentence}", sentence), "missing_names")
+    assert found == ([name] if name else [])
+    words = line.rstrip(" :：")
+    found = listed(claimed(tag, f"{words} {sentence}", sentence), "missing_names")
+    assert found[:1] == [fold(words.split()[-1])]
+
+
 def lead_in(tag: str, given: tuple[str, str]) -> None:
     line, sentence = given
     found = claimed(tag, f"{line}\n{sentence}", sentence).evidence or ()
@@ -201,7 +213,7 @@ KINDS: dict[str, Callable[[str, Any], None]] = {
     one.__name__: one
     for one in (
         *(identity, number, counted, same, unread, names, negated, refusals, unrelated, yes_no),
-        *(opener, sentences, lead_in, cited),
+        *(opener, heading, sentences, lead_in, cited),
     )
 } | {"listed": listed_lines}
 

@@ -99,6 +99,20 @@ def test_what_a_calibration_gains_is_measured() -> None:
     assert float(seconds[1]) < 1
 
 
+def test_what_random_labels_cost_is_measured() -> None:
+    section = REFITS.partition("## Random labels")[2].partition("## Set by set")[0]
+    rows = [_cells(line) for line in section.splitlines() if re.match(r"\| \d+ \|", line)]
+    areas, balanced = rows[:3], rows[3:]
+    used = [row[7].removesuffix(" %") for row in areas]
+    few, *more = (-float(row[4].split()[0]) for row in areas)
+    costs = [-float(row[5].split()[0]) for row in balanced]
+    page = prose("how-to/calibrate.md")
+    assert f"fitted weights are used in {min(used)} to {max(used)} % of draws" in page
+    assert f"they cost {few:.3f} of AUROC with 30 labels" in page
+    assert max(map(abs, more)) < 0.001
+    assert f"costs {min(costs):.2f} to {max(costs):.2f} of balanced accuracy" in page
+
+
 VALIDITY = (ROOT / "benchmarks" / "validity" / "RESULTS.md").read_text("utf-8")
 
 
