@@ -169,7 +169,7 @@ def test_an_answer_is_json_or_not(answer: str, passed: bool) -> None:
 def test_keys_given_twice_are_told() -> None:
     found = only("json_validity", '{"a": 1, "a": 2}')
     assert found.passed
-    assert found.message == "repeated keys, of which only the last one counts: 'a'"
+    assert found.message == "repeated keys (only the last one counts): 'a'"
 
 
 def test_a_schema_is_derived_from_the_expected_output() -> None:
