@@ -46,6 +46,38 @@ class Pages:
         return written(self._folder / "compared.html", rows, *_SLICED, "--baseline", old)
 
     @cached_property
+    def comparison(self) -> Path:
+        """The page that ``rag-eval compare --html`` writes."""
+        return self._of_two("compare", "comparison.html", "{old}", "{new}")
+
+    @cached_property
+    def gate(self) -> Path:
+        flags = ("--baseline", "{old}", "--min-mean", "faithfulness=0.1")
+        return self._of_two("gate", "gate.html", "{new}", *flags)
+
+    @cached_property
+    def history(self) -> Path:
+        store, report = str(self._folder / "runs.db"), self._folder / "history.html"
+        rows = [json.loads(line) for line in HANDBOOK.read_text("utf-8").splitlines()]
+        for n_rows in (9, 12, 15):
+            data = write_rows(self._folder / "stored.jsonl", rows[:n_rows])
+            limit = ("--min-mean", f"faithfulness={0.05 * n_rows}")
+            invoked("run", str(data), "--store", store, "--quiet", *_GROUNDED, *limit)
+        invoked("history", "--store", store, "--html", str(report))
+        return report
+
+    def _of_two(self, command: str, name: str, *flags: str) -> Path:
+        """A page of the example and of one with other answers."""
+        new = self._folder / "changed.json"
+        if not new.exists():
+            rows = write_rows(self._folder / "changed.jsonl", changed_rows(HANDBOOK))
+            invoked("run", str(rows), "--quiet", *_GROUNDED, "--output", str(new))
+        files = {"old": str(self.grounded.with_suffix(".json")), "new": str(new)}
+        report = self._folder / name
+        invoked(command, *(flag.format(**files) for flag in flags), "--html", str(report))
+        return report
+
+    @cached_property
     def generated(self) -> Path:
         """Several hundred rows, of which the last cannot be opened, as where there are many."""
         rows = write_rows(self._folder / "generated.jsonl", generated_rows(400))
@@ -63,18 +95,24 @@ class Pages:
         report = self._folder / f"{n_rows}-rows.html"
         if not report.exists():
             rows = [json.loads(line) for line in HANDBOOK.read_text("utf-8").splitlines()]
-            more = generated_rows(max(0, n_rows - len(rows)))
+            n_more = max(0, n_rows - len(rows))
+            # Of very many rows it is their number that matters, and each costs a millisecond.
+            more = generated_rows(n_more) if n_rows <= 2_000 else short_rows(n_more)
             data = write_rows(self._folder / f"{n_rows}-rows.jsonl", [*rows[:n_rows], *more])
-            written(report, data, "--slice-by", "topic")
+            few = () if n_rows <= 2_000 else ("--metrics", "faithfulness")
+            written(report, data, *few)
         return report
 
 
 def written(report: Path, data: Path, *flags: str) -> Path:
     """The page that ``rag-eval run --html`` writes."""
-    arguments = ["run", str(data), "--html", str(report), "--quiet", *flags]
+    invoked("run", str(data), "--html", str(report), "--quiet", *flags)
+    return report
+
+
+def invoked(*arguments: str) -> None:
     found = CliRunner().invoke(program, arguments)
     assert found.exit_code in (0, 1), found.output
-    return report
 
 
 def generated_rows(n_rows: int) -> Iterator[dict[str, Any]]:
@@ -88,6 +126,17 @@ def generated_rows(n_rows: int) -> Iterator[dict[str, Any]]:
         if chosen.random() < 0.02:
             row["answer"] = ""
         yield row
+
+
+def short_rows(n_rows: int) -> Iterator[dict[str, Any]]:
+    """Rows of one sentence and one context, of which every third is unsupported."""
+    for number in range(n_rows):
+        yield {
+            "id": f"row-{number:06}",
+            "question": f"When does tram {number} leave?",
+            "answer": f"Tram {number} leaves at {number % 24}:15.",
+            "contexts": [f"Tram {number if number % 3 else 0} leaves at {number % 24}:15."],
+        }
 
 
 def write_rows(path: Path, rows: Iterator[dict[str, Any]] | list[dict[str, Any]]) -> Path:
