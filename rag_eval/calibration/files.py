@@ -260,7 +260,9 @@ def _checked(value: object) -> Calibration:
             value = {"refit": None, **value}
     fields = msgspec.convert(value, _Calibration)
     if (fields.objective == "precision") != (fields.precision is not None):
-        raise InputError("precision must be there when it is the objective, and only then")
+        raise InputError(
+            "precision is required with the objective 'precision', and not allowed otherwise"
+        )
     metric = calibrated_metric(to_metric_id(fields.metric_id))
     signature = None if fields.signature is None else _signature(fields.signature)
     return Calibration(
@@ -298,7 +300,7 @@ def _refit(value: _Refit | None, metric: MetricId, signature: Signature | None) 
             raise InputError("refit: the weights from window to near must add up to 1")
     used = value is not None and value.used
     if named != (weights_digest(weights) if used else None):
-        raise InputError("refit: the weights are not those that the signature names")
+        raise InputError("refit: the weights differ from those in the signature")
     if value is None:
         return None
     checked = {"weights": weights, "gain": _interval("refit.gain", value.gain)}
@@ -325,7 +327,7 @@ def _map(method: Method, value: dict[str, Any]) -> ProbabilityMap:
 
 def _interval(name: str, value: _Interval) -> Interval:
     if (value.low is None) != (value.high is None):
-        raise InputError(f"{name}: low and high must both be there, or both be null")
+        raise InputError(f"{name}: low and high must both be given, or both be null")
     if value.low is not None and value.high is not None and value.low > value.high:
         raise InputError(f"{name}: low {value.low} is above high {value.high}")
     return Interval(**msgspec.structs.asdict(value))

@@ -70,9 +70,9 @@ def losses_of(samples: Sequence[SampleLike], column: ScoreColumn) -> Floats:
     if differs.any():
         row = int(differs.argmax())
         raise NoLossesError(
-            f"{int(differs.sum()):,} of {len(losses):,} rows have other scores than their texts "
-            f"give (first: {column.scores[row]:.6g} is there, {again[row]:.6g} found); score the "
-            "samples again"
+            f"{int(differs.sum()):,} of {len(losses):,} rows have scores that differ from those "
+            f"of their texts (first: score {column.scores[row]:.6g}, text {again[row]:.6g}); "
+            "score the samples again"
         )
     return losses
 
@@ -109,7 +109,7 @@ def _settings_of(signature: Signature) -> GroundedSettings:
     ours = Signature.of((_METRIC,), settings)
     if differences := signature.differences(ours, [_METRIC]):
         raise NoLossesError(
-            f"the scores were made under other settings than this version has "
+            f"the scores were made with settings that differ from this version's "
             f"({'; '.join(differences)}); score the samples again"
         )
     return settings

@@ -104,7 +104,7 @@ def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None
         return
     for name in options.keys() & _KEPT_OPTIONS:
         flag = declared(ScoreFileOptions)[name].flag_name
-        raise InputError(f"{flag} needs a file: standard output is not kept")
+        raise InputError(f"{flag} needs a file, because standard output is not kept")
 
 
 def _check_summary(summary: str, source: str) -> None:

@@ -87,7 +87,7 @@ class ScoredRow:
             When the sample has changed since.
         """
         if not np.array_equal(self.scores, scores, equal_nan=True):
-            raise InputError(f"row {number} gives other scores than before: its sample was changed")
+            raise InputError(f"row {number} has other scores than before: its sample was changed")
         return self
 
     def explained(self, evaluated_at: str) -> EvalResult:

@@ -231,7 +231,7 @@ def test_a_file_that_is_there_is_written_over_by_force_alone(kind: str, tmp_path
 def test_a_name_with_a_meaning_to_the_build_server_is_refused(data: str, tmp_path: Path) -> None:
     result = init("github", "--directory", tmp_path, f"--data={data}")
     assert result.exit_code == 2
-    assert "--data: wanted a name" in result.stderr
+    assert "--data: expected a name" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

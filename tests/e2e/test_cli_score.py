@@ -108,7 +108,9 @@ def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
     "flags", [["--resume"], ["--restart"], ["--checkpoint-rows", "5"]]
 )  # fmt: skip
 def test_standard_output_is_not_kept(data: Path, flags: list[str]) -> None:
-    assert refused(data, "-", *flags) == f"{flags[0]} needs a file: standard output is not kept"
+    assert refused(data, "-", *flags) == (
+        f"{flags[0]} needs a file, because standard output is not kept"
+    )
 
 
 def test_a_summary_is_a_baseline(tmp_path: Path) -> None:

@@ -316,7 +316,7 @@ def test_the_worst_rows_say_what_scorers_found(data: Path) -> None:
     run = ("run", data, "--metrics", "omk.assertions,omk.cost_max", *OPTIONS, "--worst", 1)
     done = invoke(*run, "--weights", "omk.assertions=1")
     assert 'line 2 ("b")' in done.stdout, done.stdout
-    assert "wanted: has 'night'; got: 'Penguins.'" in done.stdout
+    assert "expected: has 'night'; got: 'Penguins.'" in done.stdout
     unweighted = invoke(*run)
     assert "line 2" not in unweighted.stdout
     assert "no sample has a composite score" in unweighted.stderr

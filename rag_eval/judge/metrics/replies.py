@@ -91,7 +91,7 @@ def numbering_complaint(numbers: Iterable[int], n_wanted: int, what: str) -> str
     ]
     said = [f"{fault}: {_listed(found)}" for fault, found in faults if found]
     if any(number not in wanted for number in counts):
-        said.append(f"some have the number of no {what}")
+        said.append(f"some numbers belong to no {what}")
     if not said:
         return None
     return f"it must have one verdict for each {what}, 0 to {n_wanted - 1}; {'; '.join(said)}"

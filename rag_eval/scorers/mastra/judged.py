@@ -138,7 +138,9 @@ def _explanation(result: MastraResult) -> str:
     """The judge's reason, or why there is none."""
     if result.reason or result.score is None:
         return result.reason or result.message
-    return f"The judge's verdicts come to {result.score:.2f}; {result.message or _NO_REASON}."
+    return (
+        f"The judge's verdicts give a score of {result.score:.2f}; {result.message or _NO_REASON}."
+    )
 
 
 def judged_spec(

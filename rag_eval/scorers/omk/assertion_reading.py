@@ -303,7 +303,7 @@ def _judged(name: str, values: Values) -> Callable[[AssertionRun, Helpers], Find
 
     def find(run: AssertionRun, helpers: Helpers) -> Finding:
         if helpers.judge is None:
-            raise InputError(f"{name} needs a judge: ask for the metric omk.{name} with one")
+            raise InputError(f"{name} needs a judge: request the metric omk.{name} with a judge")
         if run.output is None:
             return Finding(None, None, "output is missing")
         reference = values["reference"] or "\n".join(run.contexts)

@@ -26,7 +26,7 @@ RunLike: TypeAlias = AssertionRun | Mapping[str, Any] | str
 """A run, the fields of a sample by their snake_case names, or an output alone."""
 
 _MOST_SHOWN: Final = 10
-_NOT_CHECKED: Final = "not checked: it needs a judge; ask for the metric omk.{} with one"
+_NOT_CHECKED: Final = "not checked: it needs a judge; request the metric omk.{} with a judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def _of(
 def _message(prepared: Prepared, finding: Finding, actual: Any) -> str:
     if finding.message:
         return finding.message
-    return f"wanted: {prepared.expected}; got: {glance(actual, 120)}"
+    return f"expected: {prepared.expected}; got: {glance(actual, 120)}"
 
 
 def shown(actual: Any) -> Any:

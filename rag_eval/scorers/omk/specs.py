@@ -64,7 +64,7 @@ def _details(found: AssertionScore) -> list[dict[str, Any]]:
 
 
 def _counted(n_passed: int, n_checked: int, n_all: int) -> str:
-    left_out = f"; not checked, as they need a judge: {n_all - n_checked}"
+    left_out = f"; not checked because they need a judge: {n_all - n_checked}"
     return f"{n_passed} of {n_checked} assertions passed{left_out if n_all > n_checked else ''}"
 
 
@@ -197,7 +197,7 @@ def _create_type(kind: AssertionType) -> Callable[..., Scorer]:
 
 def _scored(name: str, passed: bool, expected: str, finding: Finding) -> Scored:
     actual = shown(finding.actual)
-    message = "" if passed else f"wanted: {expected}; got: {glance(actual, 120)}"
+    message = "" if passed else f"expected: {expected}; got: {glance(actual, 120)}"
     detail = {
         "check": name,
         "passed": passed,

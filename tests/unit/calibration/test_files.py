@@ -299,14 +299,18 @@ ISOTONIC = {"scores": [0.1, 0.2], "probabilities": [0.0, 1.0]}
         ("map", {**ISOTONIC, "scores": [float("nan"), 1]}, "map: Expected `float`"),
         ("map.code", "import os", "map: Object contains unknown field `code`"),
         ("objective", "f1", "Invalid enum value 'f1'"),
-        ("objective", "precision", "precision must be there when it is the objective, and only"),
-        ("precision", 0.5, "precision must be there when it is the objective, and only then"),
+        ("objective", "precision", "precision is required with the objective 'precision'"),
+        (
+            "precision",
+            0.5,
+            "precision is required with the objective 'precision', and not allowed otherwise",
+        ),
         ("threshold", 0.5, "Expected `object`, got `float` - at `$.threshold`"),
         ("threshold.estimate", None, "Expected `float`, got `null` - at `$.threshold.estimate`"),
         ("threshold.estimate", float("nan"), "- at `$.threshold.estimate`"),
         ("threshold.estimate", True, "Expected `float`, got `bool` - at `$.threshold.estimate`"),
         ("threshold.estimate", 10**400, "Number out of range - at `$.threshold.estimate`"),
-        ("threshold.low", None, "threshold: low and high must both be there, or both be null"),
+        ("threshold.low", None, "threshold: low and high must both be given, or both be null"),
         ("threshold.low", 9.0, "threshold: low 9.0 is above high"),
         ("threshold.level", 1, "Expected `float` < 1.0 - at `$.threshold.level`"),
         ("threshold.nResamples", -1, "Expected `int` >= 0 - at `$.threshold.nResamples`"),
@@ -349,23 +353,31 @@ def test_a_falling_logistic_map_is_refused() -> None:
     ("path", "value", "message"),
     [
         ("refit", 5, "Expected `object | null`, got `int` - at `$.refit`"),
-        ("refit", None, "refit: the weights are not those that the signature names"),
-        ("refit.used", False, "refit: the weights are not those that the signature names"),
+        ("refit", None, "refit: the weights differ from those in the signature"),
+        ("refit.used", False, "refit: the weights differ from those in the signature"),
         ("refit.used", 1, "Expected `bool`, got `int` - at `$.refit.used`"),
         ("refit.weights.window", 2.0, "Expected `float` <= 1.0 - at `$.refit.weights.window`"),
         ("refit.weights.window", -0.1, "Expected `float` >= 0.0 - at `$.refit.weights.window`"),
         ("refit.weights.skip", 0.9, "the weights from window to near must add up to 1"),
-        ("refit.weights.newName", 0.5, "refit: the weights are not those that the signature names"),
+        ("refit.weights.newName", 0.5, "refit: the weights differ from those in the signature"),
         ("refit.weights.contradiction", float("nan"), "at `$.refit.weights.contradiction`"),
         ("refit.weights.near", None, "Expected `float`, got `null` - at `$.refit.weights.near`"),
         ("refit.weights.extra", 0.1, "Object contains unknown field `extra`"),
         ("refit.slope", -1.0, "Expected `float` >= 0.0 - at `$.refit.slope`"),
-        ("refit.gain.low", None, "refit.gain: low and high must both be there, or both be null"),
+        ("refit.gain.low", None, "refit.gain: low and high must both be given, or both be null"),
         ("refit.shippedAuroc", 1.5, "Expected `float` <= 1.0 - at `$.refit.shippedAuroc`"),
         ("signature", None, "refit: only faithfulness under a signature has weights"),
         ("metricId", "contextRecall", "refit: only faithfulness under a signature has weights"),
-        ("signature.options.faithfulness_weights", "0" * 12, "not those that the signature names"),
-        ("signature.options.faithfulness_weights", None, "not those that the signature names"),
+        (
+            "signature.options.faithfulness_weights",
+            "0" * 12,
+            "the weights differ from those in the signature",
+        ),
+        (
+            "signature.options.faithfulness_weights",
+            None,
+            "the weights differ from those in the signature",
+        ),
     ],
 )
 def test_each_field_of_weights_is_checked(path: str, value: object, message: str) -> None:
@@ -384,7 +396,7 @@ def test_weights_of_no_calibration_are_refused() -> None:
     """A signature that names weights, and nothing that says which."""
     broken = FAITHFULNESS.to_dict()
     broken["signature"] = REFITTED.to_dict()["signature"]
-    with pytest.raises(InputError, match="the weights are not those that the signature names"):
+    with pytest.raises(InputError, match="the weights differ from those in the signature"):
         Calibration.from_dict(broken)
 
 

@@ -311,9 +311,9 @@ def _broken_sample(row: Any) -> None:
 @every_row(
     ("change", "note"),
     [
-        (_change_texts, "80 of 80 rows have other scores than their texts give (first: "),
+        (_change_texts, "80 of 80 rows have scores that differ from those of their texts (first: "),
         (_drop_texts, "run.json has no texts of its rows; to write a result file: rag-eval run "),
-        (_older_version, "made under other settings than this version has (version: "),
+        (_older_version, "made with settings that differ from this version's (version: "),
         (_broken_sample, 'sample 0 ("m0"): contexts'),
     ],
 )

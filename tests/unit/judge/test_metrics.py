@@ -252,8 +252,8 @@ def test_a_verdict_that_stays_missing_makes_the_score_null() -> None:
     ("numbers", "words"),
     [
         ([0, 0, 1], "given more than once: 0"),
-        ([0, 1, 2], "some have the number of no claim"),
-        ([1, -1], "missing: 0; some have the number of no claim"),
+        ([0, 1, 2], "some numbers belong to no claim"),
+        ([1, -1], "missing: 0; some numbers belong to no claim"),
         ([], "missing: 0, 1"),
     ],
 )

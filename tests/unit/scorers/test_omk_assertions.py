@@ -188,7 +188,7 @@ def test_a_result_says_what_was_wanted_and_what_was_there() -> None:
         "passed": False,
         "expected": "at least 9 characters",
         "actual": 5,
-        "message": "wanted: at least 9 characters; got: 5",
+        "message": "expected: at least 9 characters; got: 5",
         "weight": 2.0,
         "layer": "behavior",
     }
@@ -421,7 +421,7 @@ def test_a_name_of_a_check_is_no_path_to_code() -> None:
 def test_what_needs_a_judge_is_not_checked_without_one() -> None:
     score = check_assertions([contains("z"), {"type": "faithfulness"}], "ab")
     assert [result.passed for result in score.results] == [False, None]
-    assert "ask for the metric omk.faithfulness" in score.results[1].message
+    assert "request the metric omk.faithfulness" in score.results[1].message
     assert (score.ratio, score.n_passed, score.n_checked) == (0.0, 0, 1)
     with pytest.raises(InputError, match="needs a judge"):
         check_assertion({"type": "faithfulness"}, "ab")
@@ -479,7 +479,7 @@ def test_the_score_of_assertions_is_the_share_of_weight_that_passed() -> None:
     assertions = [contains("a", weight=3), contains("z"), {"type": "faithfulness", "weight": 9}]
     found = spec("assertions").create().score({"answer": "a", "assertions": assertions})
     assert found.score == 0.75
-    assert found.explanation == "1 of 2 assertions passed; not checked, as they need a judge: 1"
+    assert found.explanation == "1 of 2 assertions passed; not checked because they need a judge: 1"
     assert [detail["passed"] for detail in found.details] == [True, False, None]
     json.dumps(found.details, allow_nan=False)
 

@@ -604,7 +604,7 @@ def test_a_sample_changed_after_scoring_is_not_explained_wrongly() -> None:
     result = rag_eval.evaluate_batch(rows)
     rows[1]["answer"] = "Something else entirely. Paris."
     assert result.results[0].composite_score == result.composite_scores[0]
-    with pytest.raises(InputError, match="row 1 gives other scores than before: its sample was"):
+    with pytest.raises(InputError, match="row 1 has other scores than before: its sample was"):
         result.results[1]
     rows[0]["contexts"] = None
     with pytest.raises(InputError, match="contexts is missing"):

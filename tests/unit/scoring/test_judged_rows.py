@@ -140,7 +140,7 @@ def test_a_scorer_without_a_reason_still_says_what_its_score_is() -> None:
     ).metrics["mastra.faithfulness"]
     assert quiet.score is not None
     assert quiet.explanation == (
-        f"The judge's verdicts come to {quiet.score:.2f}; no reason was requested."
+        f"The judge's verdicts give a score of {quiet.score:.2f}; no reason was requested."
     )
 
     def tongue_tied(prompt: str) -> str | JudgeReply:
@@ -151,7 +151,7 @@ def test_a_scorer_without_a_reason_still_says_what_its_score_is() -> None:
     mute = rag_eval.evaluate(SAMPLE, ["mastra.faithfulness"], judge=tongue_tied)
     assert mute.metrics["mastra.faithfulness"].score == quiet.score
     assert mute.metrics["mastra.faithfulness"].explanation == (
-        f"The judge's verdicts come to {quiet.score:.2f}; no reason: the judge refused."
+        f"The judge's verdicts give a score of {quiet.score:.2f}; no reason: the judge refused."
     )
 
 
