@@ -196,7 +196,9 @@ def updated(page: Path) -> str:
         "false-alarms": false_alarm_table,
         "block-counts": block_table,
         "validity": partial(_table_below, "validity/RESULTS.md", "## Means over sets"),
-        "grounded-versions": partial(_table_below, "validity/RESULTS.md", "## Version 2 beside version 3"),
+        "grounded-versions": partial(
+            _table_below, "validity/RESULTS.md", "## Version 2 beside version 3"
+        ),
         "defaults": partial(_table_below, "validity/RESULTS.md", "## The default thresholds"),
         "peers-ahead": partial(_table_below, "validity/RESULTS.md", "## Where a peer is ahead"),
         "cascades": partial(_table_below, "validity/CASCADE.md", "## Means over 9 sets"),

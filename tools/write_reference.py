@@ -179,7 +179,7 @@ def _command_section(path: str, command: click.Command, level: str) -> list[str]
     tables = {title: rows for title, rows in tables.items() if rows}
     for title, rows in tables.items():
         heading = [f"**{title}**", ""] if len(tables) > 1 else []
-        lines += [*heading, "| flag | what | default |", "|---|---|---|", *rows, ""]
+        lines += [*heading, "| flag | meaning | default |", "|---|---|---|", *rows, ""]
     return lines
 
 
@@ -251,11 +251,11 @@ _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
     ("What is computed", "Every call that scores.", ScoringOptions, ()),
     (
         "The overlap profile",
-        "Keys of `heuristic`; `compute_metric` has them alone.",
+        "Keys of `heuristic`; the only options of `compute_metric`.",
         HeuristicOptions,
         (),
     ),
-    ("An LLM judge", "Every call that scores, but for `BatchScorer`.", JudgeOptions, ()),
+    ("An LLM judge", "Every call that scores, except `BatchScorer`.", JudgeOptions, ()),
     ("Many rows", "`evaluate_batch`, `run_file`, `score_file`.", WorkOptions, ()),
     (
         "Field names",
@@ -294,7 +294,10 @@ def options_page() -> str:
         inherited = {name for other in extended for name in declared(other)}
         own = [option for name, option in declared(form).items() if name not in inherited]
         lines += [f"## {title}", "", *([calls, ""] if calls else [])]
-        lines += ["| option | what | takes | default | flag | `rag-eval.toml` |", "|" + "---|" * 6]
+        lines += [
+            "| option | meaning | value | default | flag | `rag-eval.toml` |",
+            "|" + "---|" * 6,
+        ]
         in_python = form in (HeuristicOptions, BatchScorerOptions)
         lines += [*(_declared_row(option, in_python) for option in own), ""]
     return "\n".join(lines).rstrip() + "\n"

@@ -105,8 +105,8 @@ class ReadOptions(FileOptions, WorkOptions, total=False):
         Callable[[str], object] | None,
         Option(
             ANY,
-            "Gets each line that there is to say about the data, such as its fields, before the "
-            "first score is there.",
+            "Called with each line about the data, such as its fields, before the first score "
+            "is computed.",
             takes="callable",
             no_flag="they are on standard error",
             no_toml=_FUNCTION,

@@ -228,7 +228,7 @@ class JudgeOptions(TypedDict, total=False):
     ]
     max_calls: Annotated[
         int | None,
-        Option(WHOLE_FROM_ZERO, "Maximum calls of the run.", more="No call begins after so many."),
+        Option(WHOLE_FROM_ZERO, "Maximum calls of the run.", more="No call starts after that."),
     ]
     budget_usd: Annotated[
         float | None, Option(FROM_ZERO, "Budget in USD after which no call starts; needs {prices}.")

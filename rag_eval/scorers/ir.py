@@ -65,7 +65,7 @@ def measure_of(metric: MetricId) -> Metric | None:
     measure = read_name(metric)
     if measure is None or measure.name != metric:
         return None
-    places = "all places" if measure.cutoff is None else f"the first {measure.cutoff}"
+    places = "all retrieved documents" if measure.cutoff is None else f"the first {measure.cutoff}"
     return Metric(
         id=metric,
         summary=_SUMMARIES[measure.kind].format(places=places),

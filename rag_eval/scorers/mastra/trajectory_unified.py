@@ -219,7 +219,9 @@ def _efficiency_line(found: TrajectoryEfficiency) -> str:
         if over
     ]
     if found.redundant_calls:
-        faults.append(f"{len(found.redundant_calls)} calls repeat the previous one")
+        n_redundant = len(found.redundant_calls)
+        repeated = "call repeats" if n_redundant == 1 else "calls repeat"
+        faults.append(f"{n_redundant} {repeated} the previous one")
     return f"- efficiency {found.score:.2f}: {', '.join(faults) or 'no budget was exceeded'}"
 
 
