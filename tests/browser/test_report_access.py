@@ -80,7 +80,7 @@ def open_all(page: Page) -> None:
 
 
 # The page of generated rows is built as these are.
-@pytest.mark.parametrize("name", ["handbook", "grounded", "compared", "hostile"])
+@pytest.mark.parametrize("name", ["handbook", "grounded", "gate", "history", "hostile"])
 def test_axe_finds_nothing_against_wcag_aa(open_page: Opener, pages: Pages, name: str) -> None:
     page = open_page(getattr(pages, name))
     open_all(page)
@@ -88,8 +88,9 @@ def test_axe_finds_nothing_against_wcag_aa(open_page: Opener, pages: Pages, name
     assert sorted(ids) == sorted(set(ids))
     page.evaluate(_KEEP_ONE_OF_EACH_KIND)
     page.eval_on_selector_all("details", "all => { for (const each of all) each.open = true; }")
-    assert page.locator("tbody.sample .opened").count() >= 5
-    page.locator("#filter-text").evaluate("e => { e.value = 'the'; }")
+    if name != "history":
+        assert page.locator("tbody.sample .opened").count() >= 5
+        page.locator("#filter-text").evaluate("e => { e.value = 'the'; }")
     assert background_of(page) == "rgb(255, 255, 255)"
     assert violations(page) == []
     page.emulate_media(color_scheme="dark")

@@ -36,7 +36,7 @@ _WIDER: Final = """() => {
   }
   return found.slice(0, 5);
 }"""
-# Numbers that stand on two lines, and in cards and heads any word. Words of passages may break.
+# Numbers on two lines, and in cards, heads and rows any word. Words of passages may break.
 _TORN: Final = r"""() => {
   const found = [];
   const range = document.createRange();

@@ -15,9 +15,9 @@ Mark: TypeAlias = Literal["", "absent", "differs", "window", "other"]
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’.,:-][^\W_]+)*")
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:['’]s|ing|ied|ies|ed|es|ly|s|e|y)$")
-# Characters of a context that are shown before and after the passage, and of a whole context.
+_SENTENCE_END: Final = re.compile(r"[.!?。！？]\s+|\n+")
+# Characters of a context that are shown before and after the passage.
 _AROUND: Final = 90
-_WHOLE: Final = 400
 _LONGEST: Final = 1_500
 
 
@@ -72,27 +72,56 @@ def unsupported(
     """
     found = [(place, view) for place, view in enumerate(views) if view.level != "supported"]
     found.sort(key=lambda one: (one[1].level != "unsupported", one[1].support))
-    words = {
-        (view.chunk, view.window): frozenset(map(_stem, _words(_passage_text(view, contexts))))
-        for _, view in found[:most]
-    }
-    return [
-        Unsupported(
-            number=place + 1,
-            view=view,
-            claim=list(_claim(view, words[view.chunk, view.window])),
-            passage=list(_passage(view, contexts)),
-            href=targets.get(f"{side}{place}"),
+    cut: dict[int, list[_Part]] = {}
+    made = []
+    for place, view in found[:most]:
+        part = _nearest(view, contexts, cut)
+        known: Collection[str] = () if part is None else part.words
+        made.append(
+            Unsupported(
+                number=place + 1,
+                view=view,
+                claim=list(_claim(view, known)),
+                passage=[] if part is None else list(_passage(view, part)),
+                href=targets.get(f"{side}{place}"),
+            )
         )
-        for place, view in found[:most]
-    ]
+    return made
 
 
-def _passage_text(view: SentenceView, contexts: Sequence[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Part of a context, and the stems of its words."""
+
+    text: str
+    begin: int
+    end: int
+    words: frozenset[str]
+
+
+def _part(text: str, begin: int, end: int) -> _Part:
+    return _Part(text, begin, end, frozenset(map(_stem, _words(text[begin:end]))))
+
+
+def _nearest(
+    view: SentenceView, contexts: Sequence[str], cut: dict[int, list[_Part]]
+) -> _Part | None:
+    """The passage of a sentence; of a whole context its sentence with the most words in common."""
     if view.chunk is None or not 0 <= view.chunk < len(contexts):
-        return ""
-    text = contexts[view.chunk]
-    return text if view.window is None else text[slice(*view.window)]
+        return None
+    if view.window is not None:
+        return _part(contexts[view.chunk], *view.window)
+    if view.chunk not in cut:
+        cut[view.chunk] = _sentences(contexts[view.chunk])
+    words = set(map(_stem, _words(view.text)))
+    return max(cut[view.chunk], key=lambda part: len(part.words & words), default=None)
+
+
+def _sentences(text: str) -> list[_Part]:
+    """The sentences of a context, for profiles that only know which context is nearest."""
+    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    spans = zip([0, *ends], [*ends, len(text)], strict=True)
+    return [_part(text, begin, end) for begin, end in spans if begin < end]
 
 
 def _claim(view: SentenceView, known: Collection[str]) -> Iterator[Piece]:
@@ -112,16 +141,11 @@ def _claim(view: SentenceView, known: Collection[str]) -> Iterator[Piece]:
     return _marked(view.text[:_LONGEST], mark, "")
 
 
-def _passage(view: SentenceView, contexts: Sequence[str]) -> Iterator[Piece]:
+def _passage(view: SentenceView, part: _Part) -> Iterator[Piece]:
     """The passage with some of the text around it."""
-    if view.chunk is None or not 0 <= view.chunk < len(contexts):
-        return
-    text = contexts[view.chunk]
-    begin, end = (0, min(len(text), _WHOLE)) if view.window is None else view.window
-    end = min(end, begin + _LONGEST)
+    text, begin = part.text, part.begin
+    end = min(part.end, begin + _LONGEST)
     low, high = max(0, begin - _AROUND), min(len(text), end + _AROUND)
-    if view.window is None:
-        low, high = begin, end
     if low:
         low = text.find(" ", low, begin) + 1 or low
         yield Piece("… ")
@@ -130,13 +154,12 @@ def _passage(view: SentenceView, contexts: Sequence[str]) -> Iterator[Piece]:
     if low < begin:
         yield Piece(text[low:begin])
     opposed = set() if view.contradiction is None else {_stem(view.contradiction[1])}
-    within: Mark = "" if view.window is None else "window"
     if opposed:
         yield from _marked(
-            text[begin:end], lambda word: "other" if _stem(word) in opposed else within, within
+            text[begin:end], lambda word: "other" if _stem(word) in opposed else "window", "window"
         )
     else:
-        yield Piece(text[begin:end], within)
+        yield Piece(text[begin:end], "window")
     if end < high:
         yield Piece(text[end:high])
     if high < len(text):

@@ -27,13 +27,14 @@ from rag_eval.views.texts import contexts_of, fields_of, null_text, text_of, tru
 _STANDARD: Final = frozenset({"id", "question", "answer", "contexts", "groundTruth", "metadata"})
 _OF_SENTENCES: Final = tuple(signal for signal, _ in SENTENCE_SIGNALS.values())
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?]) ")
-# What explanations write before and after the score.
+# What explanations write before and after the score, and what stays of it.
 _SCORE_WORDS: Final = (
-    (" (score=", ")"),
-    (", score=", ")"),
-    (", average: ", "."),
-    (": score=", "."),
-    (": ", "."),
+    (" (score=", ")", ""),
+    (", score=", ")", ")"),
+    (", average: ", ".", "."),
+    (": score=", ".", "."),
+    (": ", ".", "."),
+    (": ", " (", " ("),
 )
 
 
@@ -174,7 +175,9 @@ def _metric(
         "null_reason": null_text(found) if found.score is None else "",
         "old": old.get(found.metric_id),
         "explanation": without_score(found.explanation, found.score),
-        "signals": [(one, without_score(one.message, found.score)) for one in signals[:most]],
+        "signals": [
+            (one, without_score(one.message, found.score) or one.message) for one in signals[:most]
+        ],
         "n_more_signals": max(0, len(signals) - most),
         "failed": [_finding(one, limits) for one in failed[:most]],
         "others": [_finding(one, limits) for one in others[:most]],
@@ -187,12 +190,9 @@ def without_score(text: str, score: float | None) -> str:
     """A text about a metric without its score, which stands beside the name of the metric."""
     if score is None or (shown := three_decimals(score)) not in text:
         return text
-    for before, after in _SCORE_WORDS:
+    for before, after, rest in _SCORE_WORDS:
         if (whole := f"{before}{shown}{after}") in text:
-            text = text.replace(whole, "" if before.startswith(" (") else after)
-            break
-    if shown not in text:
-        return text
+            return text.replace(whole, rest, 1)
     return " ".join(one for one in _SENTENCE_END.split(text) if not _has_number(one, shown))
 
 

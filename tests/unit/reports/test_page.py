@@ -388,7 +388,8 @@ def test_an_opened_row_has_all_texts_and_sentences_lead_to_their_windows(
     assert chunks == row.result.sample["contexts"]
     assert "1 of 1 sentence covered" in detail.text
     assert "topic" in detail.text
-    assert "Shared words and kind of answer. Weak evidence" in detail.text
+    relevance = row.result.metrics.answer_relevance
+    assert without_score(relevance.explanation, relevance.score) in detail.text
 
 
 def own_text(element: Element) -> str:
@@ -441,6 +442,19 @@ def test_another_number_in_its_place_is_marked_on_both_sides() -> None:
     assert "50 here, 40 in the context" in pair.one("ul", cls="differences").text
 
 
+def test_of_a_whole_context_the_nearest_sentence_is_shown() -> None:
+    """The overlap profile knows which context is nearest, and not where in it."""
+    context = "Bees hum. " * 30 + "Lions roar at night by the river. " + "Bees hum. " * 30
+    sample = {"answer": "Lions roar at noon in 1999.", "contexts": [context], "question": "Q?"}
+    batch = rag_eval.evaluate_batch([sample], ["faithfulness"])
+    pair = page(view_of_batch(batch)).one("div", cls="pair")
+    nearest = pair.one("div", cls="nearest").one("div", cls="text")
+    assert nearest.one("mark", cls="window").text.strip() == "Lions roar at night by the river."
+    assert len(nearest.text) < 300
+    claim = pair.one("div", cls="claim")
+    assert [mark.text for mark in claim.all("mark", cls="differs")] == ["noon", "1999"]
+
+
 def test_a_sentence_that_shares_no_word_with_a_context_says_so() -> None:
     detail = opened({"answer": "Bees hum.", "contexts": ["Lions roar at night."]})
     assert "No context shares its content words." in detail.one("div", cls="pair").text
@@ -472,6 +486,7 @@ def test_each_failing_metric_states_its_number_once(view: RunView) -> None:
         ),
         ("A: 0.300, b: 0.200, average: 0.250.", 0.25, "A: 0.300, b: 0.200."),
         ("1/4 unsupported (rate=0.250, score=0.750).", 0.75, "1/4 unsupported (rate=0.250)."),
+        ("Share of sentences: 0.500 (1 means none).", 0.5, "Share of sentences (1 means none)."),
         ("Answer correctness is low (score=0.120).", 0.12, "Answer correctness is low."),
         ("0.333 of the sentences have support. One more.", 1 / 3, "One more."),
         ("No question.", None, "No question."),
