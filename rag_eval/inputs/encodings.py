@@ -87,6 +87,9 @@ def encoding_hint(content: bytes, *, has_option: bool) -> str:
     """The remedy for text that is not UTF-8."""
     if content[:2] in _UTF_16:
         return _remedy("utf-16", has_option, "")
+    # Control characters in Latin-1, which texts do not have; dashes and quotes on Windows.
+    if any(0x80 <= byte < 0xA0 for byte in content):
+        return _remedy("cp1252", has_option, "if the file is from Windows, ")
     return _remedy("latin-1", has_option, "if the file is in Latin-1, ")
 
 

@@ -274,7 +274,7 @@ class Measurability:
             mapped = self._mapped({lacking[0]: "COLUMN"})
             more = ", and the same for the others" if len(lacking) > 1 else ""
             ways.append(f"to say which column holds {which}: {mapped}{more}")
-        ways += self._without(scored, can_allow=can_allow, which=which)
+        ways += self._without(scored, can_allow=can_allow and bool(scored), which=which)
         return text + _sentences(ways)
 
     def _mapped(self, places: Mapping[str, str]) -> str:

@@ -127,7 +127,8 @@ def rows_with_id(file: ResultFile, wanted: str, field: str = "id") -> list[RawRo
     like = difflib.get_close_matches(wanted[:200], short, _LIKE, 0.5)
     shown = like or list(others)[:_LIKE]
     said = "; similar ids: " if like else "; the first ids: "
-    raise InputError(text + said + ", ".join(map(repr, shown)))
+    by_number = f". To show a row by its number: --row {wanted}" if wanted.isdecimal() else ""
+    raise InputError(text + said + ", ".join(map(repr, shown)) + by_number)
 
 
 # --------------------------------------------------------------------------------------- all rows

@@ -263,6 +263,30 @@ def test_chat_turns_give_the_same_from_every_source(form: str, column: str, tmp_
             assert paths[field] == f"{column}[{by}={side}][-1].content", name
 
 
+@every_row("cell", [list, json.dumps, repr])
+def test_turns_in_parts_and_sources_with_texts(cell: Any, tmp_path: Path) -> None:
+    """As APIs of vendors have them; an image among the parts says nothing."""
+    plain = rows_of("native", "list")
+    wanted = scores_of(rag_eval.evaluate_batch(plain, profile="grounded"))
+    rows = []
+    for row in plain:
+        asked = [
+            {"type": "image_url", "text": None, "image_url": "http://host/a.png"},
+            {"type": "text", "text": row["question"], "image_url": None},
+        ]
+        said = [{"type": "text", "text": row["answer"], "image_url": None}]
+        turns = [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
+        sources = [{"url": "http://host", "snippet": text} for text in row["contexts"]]
+        truth = row["ground_truth"]
+        rows.append({"messages": cell(turns), "sources": sources, "ground_truth": truth})
+    for name, make in OBJECTS.items():
+        assert scores_of(rag_eval.evaluate_batch(make(rows), profile="grounded")) == wanted, name
+    for name, write in FILES.items():
+        write(rows, tmp_path / name)
+        score_file(tmp_path / name, tmp_path / "scores.jsonl", profile="grounded", restart=True)
+        assert scores_in(tmp_path / "scores.jsonl") == wanted, name
+
+
 @every_row("name", [*FILES, *OBJECTS])
 def test_what_a_cell_holds_can_be_mapped(name: str, tmp_path: Path) -> None:
     plain = rows_of("native", "list")

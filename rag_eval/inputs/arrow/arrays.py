@@ -331,12 +331,13 @@ class ArrowSource:
     def paths(self) -> list[str]:
         """All columns: ``a``, ``a.b`` in a struct, ``a[].b`` in the structs of a list.
 
-        A struct, or a list of them, is not listed itself.
+        A struct, or a list of them, is not listed itself where its members are.
         """
         return [
             name
             for name, found in self._paths.items()
             if not all(_holds_structs(path.schema) for path in found)
+            or not any(other.startswith((f"{name}.", f"{name}[]")) for other in self._paths)
         ]
 
     def path(self, name: str) -> ArrowPath:

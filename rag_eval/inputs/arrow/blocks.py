@@ -20,12 +20,15 @@ from rag_eval.inputs.arrow.values import Reader, values_at
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import TEXT_FIELDS, FieldNeeds, SampleError, SampleLike, sample_name
-from rag_eval.inputs.schemas.contexts import context_texts, truth_texts
+from rag_eval.inputs.schemas.contexts import context_texts, said_text, truth_texts
 from rag_eval.kernels.columns import SampleBatch
 
 _FIELDS: Final = (*TEXT_FIELDS, "id", "language")
 _LOOKED_AT_ROWS: Final = 64
-_LISTED: Final = {"contexts": context_texts, "ground_truth": truth_texts}
+_LISTED: Final = {
+    **{"question": said_text, "answer": said_text},
+    **{"contexts": context_texts, "ground_truth": truth_texts},
+}
 _ECHOED: Final = {"ground_truth": "groundTruth"}
 _MAX_BLOCK_ROWS: Final = 8192
 # More than in blocks of rows: nothing is copied, and each block costs the threads a turn.

@@ -87,6 +87,17 @@ def truth_texts(value: Any) -> Any:
     return (found if is_list else None) or value
 
 
+def said_text(value: Any) -> Any:
+    """What is said in a turn that is written in parts, ``[{"type": "text", "text": …}, …]``.
+
+    Parts without a text, such as images, say nothing. Any other value as it is.
+    """
+    if not isinstance(value, list) or not value or set(map(type, value)) != {dict}:
+        return value
+    texts = [part["text"] for part in value if isinstance(part.get("text"), str)]
+    return "\n".join(texts) if texts else value
+
+
 def list_in(text: str) -> Any:
     """The list, or object with a text, that a text is the print of; None where it is neither."""
     found = held_in(text)

@@ -28,7 +28,7 @@ from rag_eval.inputs.schemas.paths import (
     steps_of,
     value_at,
 )
-from rag_eval.inputs.schemas.synonyms import SURE, meaning_of
+from rag_eval.inputs.schemas.synonyms import LIKELY, SURE, Meaning, may_hold_contexts, meaning_of
 from rag_eval.inputs.schemas.tools import OBJECTS, SCHEMA_NAMES, SHAPES, Columns, known_paths
 
 __all__ = [
@@ -136,7 +136,11 @@ def _paths_in_cells(
     mapped = {str(step) for path in mapping.values() for step in steps_of(path)[:1]}
     wanted = {*LISTS, *OBJECTS, *mapped}
     heads = {str(step) for path in columns for step in steps_of(path)[:1] if step != path}
-    names = [name for name in columns if name in wanted and name not in heads]
+    names = [
+        name
+        for name in columns
+        if (name in wanted or may_hold_contexts(name)) and name not in heads
+    ]
     found = paths_in_cells(names, first_rows(names)) if names else {}
     return [
         path
@@ -144,6 +148,7 @@ def _paths_in_cells(
         if name in mapped
         or (name in LISTS and turn_members(name, paths))
         or not OBJECTS.get(name, frozenset()).isdisjoint(paths)
+        or (may_hold_contexts(name) and _hold_texts(name, paths))
         for path in paths
     ]
 
@@ -344,7 +349,7 @@ def _named_like(fit: _Fit, columns: Columns, given: Mapping[str, str]) -> dict[s
     found: dict[str, tuple[int, list[str]]] = {}
     taken = {*fit.paths.values(), *fit.others}
     for column in columns:
-        meaning = None if column in taken else meaning_of(column)
+        meaning = None if column in taken else _meaning_of(column, columns)
         if meaning is None or meaning.field in fit.paths or meaning.field in given:
             continue
         path = _text_path(meaning.field, column, columns)
@@ -356,6 +361,18 @@ def _named_like(fit: _Fit, columns: Columns, given: Mapping[str, str]) -> dict[s
         if meaning.rank <= rank:
             found[meaning.field] = (meaning.rank, [*candidates, path])
     return {name: candidates for name, (_, candidates) in found.items()}
+
+
+def _meaning_of(column: str, columns: Columns) -> Meaning | None:
+    """What the name of a column says, or what it says for the objects that the column holds."""
+    if may_hold_contexts(column) and _hold_texts(column, columns.paths):
+        return Meaning("contexts", LIKELY)
+    return meaning_of(column)
+
+
+def _hold_texts(column: str, paths: Collection[str]) -> bool:
+    """Whether the objects in a list have a text where documents have it."""
+    return any(f"{column}{EACH}.{member}" in paths for member in TEXT_PATHS)
 
 
 def _text_path(name: str, column: str, columns: Columns) -> str | None:

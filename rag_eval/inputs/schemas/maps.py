@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rag_eval.inputs.schemas.contexts import TEXT_PATHS, context_texts, shape_of, truth_texts
+from rag_eval.inputs.schemas.contexts import (
+    TEXT_PATHS,
+    context_texts,
+    said_text,
+    shape_of,
+    truth_texts,
+)
 from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
 
 TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
@@ -195,6 +201,9 @@ def with_texts(row: dict[str, Any]) -> dict[str, Any]:
 
     The row itself where nothing is to be done.
     """
+    for name in ("question", "answer"):
+        if type(row.get(name)) is list and (said := said_text(row[name])) is not row[name]:
+            row = {**row, name: said}
     contexts = row.get("contexts")
     if contexts is not None:
         texts = context_texts(contexts)

@@ -54,6 +54,10 @@ _NAMES: Final[dict[str, tuple[str, str]]] = {
         "gold golden ideal target targets expected reference",
     ),
 }
+# Names of contexts where they hold objects with a text, and of files or links elsewhere.
+_HOLDERS: Final = frozenset(
+    ("sources", "source", "citations", "hits", "matches", "evidence", "nodes")
+)
 _LONGEST: Final = 64
 _WORD_BORDER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-_/]+")
 
@@ -90,6 +94,11 @@ _MEANINGS: Final = _meanings()
 def meaning_of(column: str) -> Meaning | None:
     """The field that the name of a column stands for; None where it says nothing."""
     return _MEANINGS.get(spelled(column)) if len(column) <= _LONGEST else None
+
+
+def may_hold_contexts(column: str) -> bool:
+    """Whether a column of this name holds contexts where its objects have texts."""
+    return len(column) <= _LONGEST and spelled(column) in _HOLDERS
 
 
 def sure_names(field: str) -> list[str]:
