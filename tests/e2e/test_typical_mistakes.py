@@ -57,6 +57,7 @@ FILES: dict[str, str | bytes] = {
     "strings.jsonl": '"What?"\n',
     "notes.txt": "What?\n",
     "latin1.csv": CSV.encode("latin-1"),
+    "windows.csv": CSV.replace("Elle", "– Elle").encode("cp1252"),
     "utf16.csv": CSV.encode("utf-16"),
     "headless.csv": "q1,What is it?,It is red.,It is red.\n",
     "number.jsonl": lines([sample(1), sample(2, answer=42)]),
@@ -208,6 +209,11 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "run latin1.csv",
         "latin1.csv, line 2 is not valid UTF-8 (byte 0xf9). If the file is in Latin-1, read it "
         'with --encoding latin-1 (in Python: encoding="latin-1")',
+    ),
+    (
+        "run windows.csv",
+        "windows.csv, line 2 is not valid UTF-8 (byte 0xf9). If the file is from Windows, read it "
+        'with --encoding cp1252 (in Python: encoding="cp1252")',
     ),
     ("run utf16.csv", ["utf16.csv is in UTF-16", "--encoding utf-16"]),
     ("run samples.jsonl --encoding utf9", ["no text encoding 'utf9'", "cp1252"]),
@@ -433,6 +439,11 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "there is no run store .rag_eval/runs.db; create one with: rag-eval run DATA --store",
     ),
     # Looking at results
+    (
+        "show today.json 3",
+        "today.json: none of its 6 rows has the id '3'; similar ids: 'q3'. To show a row by its "
+        "number: --row 3",
+    ),
     ("show today.json q99", ["has the id 'q99'", "'q1', 'q2', 'q3'"]),
     ("show today.json --row 0", ["--row counts from 1", "--row 1"]),
     ("show today.json --row 99", "today.json has no row 99; the last row is 6"),
