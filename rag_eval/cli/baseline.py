@@ -72,7 +72,7 @@ def pin_command(run: str, name: str, store: str) -> None:
     runs = _store(store)
     record = runs.record(run)
     runs.pin(record.run_id, name)
-    print(f"pinned {plain_text(record.run_id)} as {name}")
+    print(f"pinned {plain_text(record.run_id)} under the name {name}")
 
 
 @baseline_command.command(
@@ -91,7 +91,7 @@ def unpin_command(name: str, store: str) -> None:
     from rag_eval.reports.plain_text import plain_text
 
     was = _store(store).unpin(name)
-    print(f"{'unpinned' if was else 'nothing was pinned as'} {plain_text(name)}")
+    print(f"{'unpinned' if was else 'no run was pinned under the name'} {plain_text(name)}")
 
 
 @baseline_command.command("show", epilog="Exit codes: 0 printed · 2 unknown store")

@@ -195,7 +195,9 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     if run_id is not None:
         return gate_stored(RunStore(store, create=False), run_id, **of_store, **options)
     if new is None:
-        raise InputError("no run to gate: give the file NEW, or --store with --run ID")
+        raise InputError(
+            "no run to gate: give a result file, or --store --run latest for the last stored run"
+        )
     if store is not None:
         kept = RunStore(store, create=False)
         return gate_against_store(new, kept, **of_store, **options)

@@ -354,7 +354,7 @@ def _contexts(sample: SampleLike, contexts: Any, needs: FieldNeeds) -> Iterable[
         return ()
     if contexts is None:
         raise _FieldError(
-            f"contexts is missing{_near(sample, 'contexts')}; it must be a list of str"
+            f"contexts is missing{_near(sample, 'contexts')}; it must be a list of strings"
         )
     return _listed(contexts)
 
@@ -439,7 +439,7 @@ def _text_fault(sample: SampleLike, name: str, value: object) -> str:
     if isinstance(value, str):
         return f"{name} is too long: {len(value):,} characters, 2 GiB and more"
     if value is None and "[" not in name:
-        return f"{name} is missing{_near(sample, name)}; it must be a str"
+        return f"{name} is missing{_near(sample, name)}; it must be a string"
     if name == "ground_truth" and isinstance(value, (list, tuple)):
         return (
             f"ground_truth is a list of {len(value)}; the overlap profile takes one str, "
@@ -448,7 +448,7 @@ def _text_fault(sample: SampleLike, name: str, value: object) -> str:
     if isinstance(value, Mapping) and name.startswith("contexts["):
         keys = ", ".join(islice((repr(key) for key in value if isinstance(key, str)), _MOST_NAMED))
         return (
-            f"{name} must be a str, got dict with {keys or 'no keys'}; to name the key that holds "
-            "the text: --map 'contexts=contexts[].KEY'"
+            f"{name} must be a string, got dict with {keys or 'no keys'}; to name the key that "
+            "holds the text: --map 'contexts=contexts[].KEY'"
         )
-    return f"{name} must be a str, got {type(value).__name__}"
+    return f"{name} must be a string, got {type(value).__name__}"

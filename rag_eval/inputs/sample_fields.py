@@ -152,7 +152,7 @@ def _plain_column(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any] | N
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{name} must be a str, got {type(value).__name__}")
+        raise InputError(f"{name} must be a string, got {type(value).__name__}")
     return value
 
 
@@ -162,7 +162,7 @@ def _contexts(value: object, name: str) -> list[str]:
 
 def _texts(value: object, name: str) -> list[str]:
     if not isinstance(value, (list, tuple)):
-        raise InputError(f"{name} must be a list of str, got {type(value).__name__}")
+        raise InputError(f"{name} must be a list of strings, got {type(value).__name__}")
     for place, text in enumerate(value):
         _text(text, f"{name}[{place}]")
     return list(value)

@@ -109,6 +109,6 @@ def name_of(value: object, field: str, where: str) -> str:
         raise InputError(f"{where}: {field} is missing")
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise InputError(
-            f"{where}: {field} must be a str or a whole number, got {type(value).__name__}"
+            f"{where}: {field} must be a string or a whole number, got {type(value).__name__}"
         )
     return str(value)

@@ -24,7 +24,7 @@ _MAX_ROW_TOTAL: Final = 2**32 - 1
 
 def check_text(where: str, text: object) -> None:
     if not isinstance(text, str):
-        raise TypeError(f"{where} must be a str, got {type(text).__name__}")
+        raise TypeError(f"{where} must be a string, got {type(text).__name__}")
 
 
 def strings(where: str, texts: Sequence[str]) -> list[str]:

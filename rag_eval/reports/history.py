@@ -63,7 +63,7 @@ def print_baselines(
     if not pins:
         print_line(console, "no run is pinned")
     for name, record in pins.items():
-        print_line(console, Text(f"pinned as {plain_text(name)}:"))
+        print_line(console, Text(f"pinned under the name {plain_text(name)}:"))
         print_run_record(record, console, is_last_passing=False)
     shown = "(unknown)" if dataset_hash is None else dataset_text(dataset_hash)
     where = "" if branch is None else f", preferring branch {plain_text(branch, _BRANCH_LIMIT)}"

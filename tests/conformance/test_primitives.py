@@ -49,7 +49,7 @@ def test_exact(case: Case) -> None:
 
 @of(*EXACT, failing=True)
 def test_wrong_types(case: Case) -> None:
-    with pytest.raises(TypeError, match=r"^\w+: \w+ must be a str, got (NoneType|int)$"):
+    with pytest.raises(TypeError, match=r"^\w+: \w+ must be a string, got (NoneType|int)$"):
         EXACT[case["fn"]](*case["args"])
 
 

@@ -233,7 +233,7 @@ def test_mixed_types_of_our_fields_over_files(tmp_path: Path) -> None:
         score_file(files, tmp_path / "s.parquet", ["faithfulness"])
     answers = texts.set_column(2, "answer", pa.array([1, 2, 3]))
     files.append(written(tmp_path / "d.parquet", answers))
-    with pytest.raises(InputError, match=r"d\.parquet, row 1 .*answer must be a str, got int"):
+    with pytest.raises(InputError, match=r"d\.parquet, row 1 .*answer must be a string, got int"):
         score_file(files, tmp_path / "t.jsonl", ["faithfulness"])
 
 

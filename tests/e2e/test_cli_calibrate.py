@@ -345,7 +345,7 @@ def test_labels_of_other_rows(tmp_path: Path, scores: Path) -> None:
         ([{}], [], "line 1: no field 'id' (fields: none)"),
         ([*LABELS[:3], LABELS[1]], [], 'id \'q1\' is in line 2 ("q1") and in line 4 ("q1")'),
         ([{"id": None, "label": 1}], [], "line 1: id is missing"),
-        ([{"id": 1.5, "label": 1}], [], "line 1: id must be a str or a whole number, got float"),
+        ([{"id": 1.5, "label": 1}], [], "line 1: id must be a string or a whole number, got float"),
         ([{"id": "q1", "label": None}], [], 'line 1 ("q1"): label is missing; it must be 0 or 1'),
         ([{"id": "q1", "label": ""}], [], "label is missing; it must be 0 or 1"),
         ([{"id": "q1", "label": 0.5}], [], "label must be 0 or 1, got 0.5"),

@@ -295,10 +295,10 @@ BAD_ROWS: list[tuple[Any, str]] = [
         {"ground_truth": []},
         "ground_truth is an empty list; give at least one acceptable answer",
     ),
-    ({"ground_truth": [3]}, "ground_truth must be a str, got int"),
+    ({"ground_truth": [3]}, "ground_truth must be a string, got int"),
     ({"contexts": 7}, "contexts must be a list of strings, got int"),
-    ({"contexts": ["x", 3]}, "contexts[1] must be a str, got int"),
-    ({"answer": 5}, "answer must be a str, got int"),
+    ({"contexts": ["x", 3]}, "contexts[1] must be a string, got int"),
+    ({"answer": 5}, "answer must be a string, got int"),
     ({"language": "xq"}, "unknown language 'xq'"),
     ({"language": 5}, "language must be a language tag, got int"),
 ]

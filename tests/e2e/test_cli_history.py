@@ -186,7 +186,7 @@ def test_history_says_what_each_run_serves_as() -> None:
     run("--store", "--min-pass-rate", "0.5")
     run("--store", "--min-pass-rate", "1")
     second, first = run_ids()
-    assert invoke("baseline", "pin", "latest").stdout == f"pinned {second} as default\n"
+    assert invoke("baseline", "pin", "latest").stdout == f"pinned {second} under the name default\n"
     done = invoke("history", **BRANCH)
     assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -258,7 +258,7 @@ def test_pins_by_name() -> None:
     assert value["datasetHash"] == dataset_hash(ROWS)
     assert invoke("baseline", "unpin", "--name", "release").stdout == "unpinned release\n"
     again = invoke("baseline", "unpin", "--name", "release")
-    assert (again.exit_code, again.stdout) == (0, "nothing was pinned as release\n")
+    assert (again.exit_code, again.stdout) == (0, "no run was pinned under the name release\n")
     assert invoke("baseline", "pin", "run-9").exit_code == 2
     assert invoke("baseline", "pin", only, "--name", "a b").exit_code == 2
 

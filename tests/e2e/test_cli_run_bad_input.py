@@ -15,12 +15,12 @@ from tests.run_command import BAD, FAITH, FIELDS, GOOD, HANDBOOK, run, samples
 BAD_ROWS = [
     (
         {"id": "q", "question": "q", "contexts": []},
-        'line 2 ("q"): answer is missing; it must be a str',
+        'line 2 ("q"): answer is missing; it must be a string',
     ),
-    ({**GOOD, "answer": 3}, "line 2: answer must be a str, got int"),
+    ({**GOOD, "answer": 3}, "line 2: answer must be a string, got int"),
     ({**GOOD, "contexts": 3}, "line 2: contexts must be a list of strings, got int"),
-    ({**GOOD, "contexts": ["x", None]}, "line 2: contexts[1] must be a str, got NoneType"),
-    ({**GOOD, "groundTruth": 3}, "line 2: ground_truth must be a str, got int"),
+    ({**GOOD, "contexts": ["x", None]}, "line 2: contexts[1] must be a string, got NoneType"),
+    ({**GOOD, "groundTruth": 3}, "line 2: ground_truth must be a string, got int"),
     ({**GOOD, "groundTruth": "a", "ground_truth": "b"}, "line 2: ground_truth and groundTruth"),
     ({**GOOD, "answer": float("inf")}, "line 2: answer is Infinity; it must be a finite"),
     ([GOOD], "line 2: must be a JSON object, got an array"),
@@ -51,7 +51,7 @@ def test_the_first_of_many_bad_rows_is_named(tmp_path: Path, threads: int) -> No
     with data.open("ab") as file:
         file.write(b"{broken\n")
     done = run(data, "--threads", threads)
-    assert done.stderr == f"error: {data}, line 701: answer must be a str, got int{LEAVE_OUT}\n"
+    assert done.stderr == f"error: {data}, line 701: answer must be a string, got int{LEAVE_OUT}\n"
 
 
 def test_skipping_invalid_rows(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_skipping_invalid_rows(tmp_path: Path) -> None:
     assert 'line 15 ("z")  composite' in done.stdout
     fields, *skipped = done.stderr.splitlines()
     assert fields.startswith("fields: question=question, ")
-    assert skipped[0] == 'skipped line 2 ("q"): answer is missing; it must be a str'
+    assert skipped[0] == 'skipped line 2 ("q"): answer is missing; it must be a string'
     assert (len(skipped), skipped[-1]) == (11, "skipped 1 more")
     value = json.loads(output.read_text())
     assert (value["nSkipped"], len(value["results"])) == (11, 4)

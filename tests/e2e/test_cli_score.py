@@ -176,7 +176,7 @@ def test_repeated_ids_are_noted(tmp_path: Path) -> None:
 def test_a_bad_row_ends_the_run(tmp_path: Path) -> None:
     data = lines(tmp_path / "d.jsonl", [SAMPLES[0], {"id": "x", "question": "q", "answer": 5}])
     message = refused(data, tmp_path / "s.jsonl", *FAITH)
-    fault = "contexts is missing; it must be a list of str"
+    fault = "contexts is missing; it must be a list of strings"
     assert message == f'{data}, line 2 ("x"): {fault}{LEAVE_OUT}'
     assert list(tmp_path.iterdir()) == [data]
     done = score(data, tmp_path / "s.jsonl", *FAITH, "--skip-invalid")

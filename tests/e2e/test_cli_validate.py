@@ -54,10 +54,10 @@ def test_every_bad_line_is_listed_in_order(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert done.stdout.splitlines() == [
         "line 2 (\"q2\"): answer is missing (did you mean the field 'answr'? Rename or map "
-        "it); it must be a str",
-        'line 3 ("q3"): answer must be a str, got int',
+        "it); it must be a string",
+        'line 3 ("q3"): answer must be a string, got int',
         f"line 4: {UNREADABLE}",
-        "line 5: contexts[1] must be a str, got NoneType",
+        "line 5: contexts[1] must be a string, got NoneType",
         'line 6 ("q6"): answer is Infinity; it must be a finite number or null',
         "line 7: must be a JSON object, got a string",
         "line 9: ground_truth is a list of 2; the overlap profile takes one str, "
@@ -78,7 +78,7 @@ def test_every_bad_line_of_a_long_file(tmp_path: Path) -> None:
     data.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     *lines, last = validate(data).stdout.splitlines()
     expected = [
-        f"line {index + 1}: answer is missing; it must be a str" for index in range(0, 5000, 7)
+        f"line {index + 1}: answer is missing; it must be a string" for index in range(0, 5000, 7)
     ]
     assert lines == expected
     assert last == f"5,000 samples, {len(expected)} invalid"
@@ -88,11 +88,11 @@ def test_only_fields_that_the_metrics_read_have_to_be_there(tmp_path: Path) -> N
     data = tmp_path / "d.json"
     data.write_text(json.dumps([{"question": "q", "answer": "a"}, {"answer": "a", "contexts": []}]))
     assert validate(data, "--metrics", "answerRelevance").stdout.splitlines() == [
-        "element [1]: question is missing; it must be a str",
+        "element [1]: question is missing; it must be a string",
         "2 samples, 1 invalid",
     ]
     assert validate(data, "--metrics", "faithfulness").stdout.splitlines() == [
-        "element [0]: contexts is missing; it must be a list of str",
+        "element [0]: contexts is missing; it must be a list of strings",
         "2 samples, 1 invalid",
     ]
     recall = validate(data, "--metrics", "context_recall")

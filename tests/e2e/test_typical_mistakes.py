@@ -242,8 +242,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "without it: --metrics answer_relevance or --allow-missing",
     ),
     ("run hole.jsonl", ['line 2 ("q2"): answer is missing', "--skip-invalid"]),
-    ("run number.jsonl", ['line 2 ("q2"): answer must be a str, got int', "--skip-invalid"]),
-    ("run objects.jsonl", ["contexts[0] must be a str", "'doc_id'", "contexts[].KEY"]),
+    ("run number.jsonl", ['line 2 ("q2"): answer must be a string, got int', "--skip-invalid"]),
+    ("run objects.jsonl", ["contexts[0] must be a string", "'doc_id'", "contexts[].KEY"]),
     (
         "run samples.jsonl --map answer=respnse",
         "mapping answer=respnse: the samples have no field 'respnse' (fields are id, "
@@ -523,7 +523,7 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
         "sample must be a dict or an EvalSample, got list. To score a list of samples: "
         "evaluate_batch(samples)",
     ),
-    ("evaluate({**rows[0], 'contexts': [1]})", ['("q1"): contexts[0] must be a str, got int']),
+    ("evaluate({**rows[0], 'contexts': [1]})", ['("q1"): contexts[0] must be a string, got int']),
     ("evaluate({**rows[0], 'answer': None})", ['("q1"): answer is missing']),
     ("evaluate(rows[0], ['faithfullness'])", ["'faithfullness'", "mean 'faithfulness'?"]),
     ("evaluate(rows[0], 'faithfulness')", ["must be a list", "expected ['faithfulness', ...]"]),
@@ -543,7 +543,7 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
     (
         "evaluate_batch([{'question': 'q', 'anwser': 'a', 'contexts': ['c']}])",
         "sample 0: answer is missing (did you mean the field 'anwser'? Rename or map "
-        "it); it must be a str",
+        "it); it must be a string",
     ),
     ("evaluate_batch([('q', 'a')])", ["sample 0 must be a dict", "got tuple"]),
     ("evaluate_batch(rows, treads=2)", ["no option 'treads'", "mean 'threads'?"]),

@@ -157,7 +157,7 @@ def test_texts_of_samples_cannot_reach_the_terminal() -> None:
     assert text.startswith(r'sample "q\x1b]0;title\x07 \x3a:error::"')
     with pytest.raises(InputError) as found:
         assert_rag({"id": "q\x1b[31m", "answer": 1, "contexts": []}, faithfulness=0.5)
-    assert str(found.value) == r'sample ("q\x1b[31m"): answer must be a str, got int'
+    assert str(found.value) == r'sample ("q\x1b[31m"): answer must be a string, got int'
 
 
 @every_row(

@@ -194,7 +194,7 @@ def test_a_bad_row_is_named_by_its_id(threads: int) -> None:
         score_record_batch(batch, threads=threads)
     assert (
         str(caught.value) == 'row 10 ("the bad one") of its batch: answer is missing; it must '
-        "be a str"
+        "be a string"
     )
     again = pickle.loads(pickle.dumps(caught.value))
     assert (type(again), str(again)) == (type(caught.value), str(caught.value))
@@ -205,7 +205,7 @@ def test_a_bad_row_without_an_id_has_its_number() -> None:
     with pytest.raises(
         InputError,
         match=r"^row 1 of its batch: answer is missing; it must be "
-        r"a str$",
+        r"a string$",
     ):
         score_record_batch(batch)
 

@@ -213,27 +213,27 @@ def test_weights_are_those_of_scikit_learn(n_texts: int) -> None:
 @every_row(
     ("call", "message"),
     [
-        (lambda: text.tokenize(5), "tokenize: text must be a str, got int"),
-        (lambda: text.split_sentences(b"a"), "split_sentences: text must be a str, got bytes"),
-        (lambda: text.ngram_overlap("a", None), "ngram_overlap: b must be a str, got NoneType"),
+        (lambda: text.tokenize(5), "tokenize: text must be a string, got int"),
+        (lambda: text.split_sentences(b"a"), "split_sentences: text must be a string, got bytes"),
+        (lambda: text.ngram_overlap("a", None), "ngram_overlap: b must be a string, got NoneType"),
         (
             lambda: text.weighted_ngram_overlap(1, "a"),
-            "weighted_ngram_overlap: a must be a str, got int",
+            "weighted_ngram_overlap: a must be a string, got int",
         ),
-        (lambda: text.token_f1("a", 1), "token_f1: hypothesis must be a str, got int"),
-        (lambda: text.token_f1([], "a"), "token_f1: reference must be a str, got list"),
-        (lambda: text.tfidf_similarity(1, ""), "tfidf_similarity: query must be a str, got int"),
+        (lambda: text.token_f1("a", 1), "token_f1: hypothesis must be a string, got int"),
+        (lambda: text.token_f1([], "a"), "token_f1: reference must be a string, got list"),
+        (lambda: text.tfidf_similarity(1, ""), "tfidf_similarity: query must be a string, got int"),
         (
             lambda: text.tfidf_similarity("", 1),
-            "tfidf_similarity: document must be a str, got int",
+            "tfidf_similarity: document must be a string, got int",
         ),
         (
             lambda: text.build_tfidf_vectors(None, []),
-            "build_tfidf_vectors: query must be a str, got NoneType",
+            "build_tfidf_vectors: query must be a string, got NoneType",
         ),
         (
             lambda: text.build_tfidf_vectors("", ["a", 2]),
-            "build_tfidf_vectors: documents[1] must be a str, got int",
+            "build_tfidf_vectors: documents[1] must be a string, got int",
         ),
         (
             lambda: text.build_tfidf_vectors("", "a"),
@@ -241,7 +241,7 @@ def test_weights_are_those_of_scikit_learn(n_texts: int) -> None:
         ),
         (
             lambda: text.filter_factual_sentences(["a", 2.5]),
-            "filter_factual_sentences: sentences[1] must be a str, got float",
+            "filter_factual_sentences: sentences[1] must be a string, got float",
         ),
         (
             lambda: text.filter_factual_sentences(None),
@@ -253,11 +253,11 @@ def test_weights_are_those_of_scikit_learn(n_texts: int) -> None:
         ),
         (
             lambda: text.tokenize_batch(["a", None]),
-            "tokenize_batch: texts[1] must be a str, got NoneType",
+            "tokenize_batch: texts[1] must be a string, got NoneType",
         ),
         (
             lambda: text.paired_tfidf_similarity(["a"], [None]),
-            "paired_tfidf_similarity: right[0] must be a str, got NoneType",
+            "paired_tfidf_similarity: right[0] must be a string, got NoneType",
         ),
         (
             lambda: text.paired_cosine_similarity(["a"], ["a"]),

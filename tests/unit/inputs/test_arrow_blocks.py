@@ -327,7 +327,7 @@ def test_plain_strings_as_contexts(kind: Any) -> None:
         assert_same(table, rows, {"answer": "answer", "contexts": "contexts"})
     (block,) = blocks_of(table.slice(1, 1), {"answer": "answer", "contexts": "contexts"})
     needs = needs_of("overlap", ("faithfulness",))
-    assert block.fault(0, needs) == "contexts is missing; it must be a list of str"
+    assert block.fault(0, needs) == "contexts is missing; it must be a list of strings"
 
 
 ODD_COLUMNS: dict[str, list[Any]] = {
@@ -429,7 +429,7 @@ def test_a_map_is_no_answer() -> None:
     answer = pa.array([[("a", 1)]], MAP_KINDS[0])
     table = pa.table({"question": ["q"], "answer": answer, "contexts": [["c"]]})
     (block,) = blocks_of(table, {name: name for name in table.column_names})
-    with pytest.raises(InputError, match="answer must be a str, got dict"):
+    with pytest.raises(InputError, match="answer must be a string, got dict"):
         block.pack(needs_of("overlap", ("faithfulness",)))
 
 
@@ -657,7 +657,7 @@ def test_rows_before_a_bad_text_come_first() -> None:
     """A column of numbers makes rows dicts; what is not UTF-8 is still told in order."""
     table = pa.table({"answer": raw_texts([b"a", b"\xff"]), "question": [None, 5]})
     (block,) = blocks_of(table, {"answer": "answer", "question": "question"})
-    with pytest.raises(SampleError, match=r"sample 0: question is missing; it must be a str"):
+    with pytest.raises(SampleError, match=r"sample 0: question is missing; it must be a string"):
         block.pack(needs_of("overlap", ("answer_relevance",)))
     (block,) = blocks_of(table.slice(1), {"answer": "answer", "question": "question"})
     with pytest.raises(SampleError, match=r"sample 0: answer is not UTF-8"):

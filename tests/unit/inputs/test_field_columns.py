@@ -101,7 +101,7 @@ def test_what_is_no_plain_dict_is_read_row_by_row(block: RowBlock) -> None:
 
 def test_the_first_row_with_a_fault_is_named() -> None:
     rows: list[Any] = [{"answer": "a"}, {"answer": "b", "question": 3}, {"answer": 4}]
-    with pytest.raises(SampleError, match=r"^sample 11: question must be a str, got int$"):
+    with pytest.raises(SampleError, match=r"^sample 11: question must be a string, got int$"):
         field_columns(RowBlock(10, rows), NAMES)
 
 

@@ -338,7 +338,7 @@ def test_a_row_without_a_field_names_it(path: Path) -> None:
         assert isinstance(bad, JsonBlock)
         with pytest.raises(SampleError) as error:
             bad.pack(NEEDS[0])
-    assert str(error.value) == f'{path}, line 15 ("7"): answer is missing; it must be a str'
+    assert str(error.value) == f'{path}, line 15 ("7"): answer is missing; it must be a string'
     check_same(path, path.read_bytes(), 2 * len(LINE))
 
 
@@ -728,7 +728,8 @@ def test_one_sample_is_decoded_alone() -> None:
     assert block.fault(0, NEEDS[0]) is None
     assert block.fault(1, NEEDS[0]) == (
         "contexts is missing (there is 'x'; a mapping says which field it is: "
-        "--map contexts=COLUMN, in Python mapping={'contexts': COLUMN}); it must be a list of str"
+        "--map contexts=COLUMN, in Python mapping={'contexts': COLUMN}); it must be a list of "
+        "strings"
     )
 
 

@@ -180,7 +180,7 @@ def test_a_row_that_cannot_be_scored_is_named_as_among_dicts(as_table: AsTable) 
         with pytest.raises(InputError) as caught:
             rag_eval.evaluate_batch(samples)
         said.append(str(caught.value))
-    assert said == ['sample 23 ("r23"): answer is missing; it must be a str'] * 2
+    assert said == ['sample 23 ("r23"): answer is missing; it must be a string'] * 2
 
 
 def test_what_a_table_that_is_no_frame_lacks_is_told() -> None:

@@ -95,7 +95,7 @@ def test_columns_of_unequal_lengths_are_refused(batch: Callable[..., Any]) -> No
 
 @pytest.mark.parametrize("batch", BATCHES)
 def test_what_is_no_text_is_refused(batch: Callable[..., Any]) -> None:
-    with pytest.raises(TypeError, match=r"right\[1\] must be a str, got int"):
+    with pytest.raises(TypeError, match=r"right\[1\] must be a string, got int"):
         batch(["a", "b"], ["a", 1])
     with pytest.raises(TypeError, match="left must be a sequence of str, got str"):
         batch("ab", ["a", "b"])

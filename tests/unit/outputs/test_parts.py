@@ -719,7 +719,10 @@ def test_going_on_after_skipped_rows_takes_the_same_flag(data: Path, target: Pat
 
 BAD_LINES = [
     ("no JSON", "not valid JSON"),
-    ('{"id": "x", "question": "q", "answer": 5}', "contexts is missing; it must be a list of str"),
+    (
+        '{"id": "x", "question": "q", "answer": 5}',
+        "contexts is missing; it must be a list of strings",
+    ),
 ]
 
 

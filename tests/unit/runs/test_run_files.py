@@ -335,8 +335,8 @@ NESTED = {"sample": {"id": "a"}, "metrics": {"faithfulness": {"score": 0.5}}}
 @every_row(
     ("row", "message"),
     [
-        ({**FLAT, "id": 1.5}, r"line 2: id must be a str or a whole number, got float"),
-        ({**FLAT, "id": True}, "must be a str or a whole number, got bool"),
+        ({**FLAT, "id": 1.5}, r"line 2: id must be a string or a whole number, got float"),
+        ({**FLAT, "id": True}, "must be a string or a whole number, got bool"),
         (
             {**FLAT, "faithfulness": "x"},
             r"""line 2 \("a"\): faithfulness must be a number, got 'x'""",

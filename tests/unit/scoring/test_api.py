@@ -63,38 +63,38 @@ def exactly(message: str) -> str:
 # ----------------------------------------------------------------------------- a bad sample
 
 BAD_SAMPLES: list[tuple[Any, str]] = [
-    (without(GOOD, "question"), "question is missing; it must be a str"),
-    (without(GOOD, "answer"), "answer is missing; it must be a str"),
-    ({**GOOD, "answer": None}, "answer is missing; it must be a str"),
-    (without(GOOD, "contexts"), "contexts is missing; it must be a list of str"),
-    ({**GOOD, "contexts": None}, "contexts is missing; it must be a list of str"),
+    (without(GOOD, "question"), "question is missing; it must be a string"),
+    (without(GOOD, "answer"), "answer is missing; it must be a string"),
+    ({**GOOD, "answer": None}, "answer is missing; it must be a string"),
+    (without(GOOD, "contexts"), "contexts is missing; it must be a list of strings"),
+    ({**GOOD, "contexts": None}, "contexts is missing; it must be a list of strings"),
     (
         {**without(GOOD, "question"), "qestion": "What?"},
         "question is missing (did you mean the field 'qestion'? Rename or map it); it must be "
-        "a str",
+        "a string",
     ),
     (
         {**without(GOOD, "contexts"), "context": ["x"]},
         "contexts is missing (did you mean the field 'context'? Rename or map it); it must be a "
-        "list of str",
+        "list of strings",
     ),
-    ({**GOOD, "question": 5}, "question must be a str, got int"),
-    ({**GOOD, "question": 0}, "question must be a str, got int"),
-    ({**GOOD, "question": b"bytes"}, "question must be a str, got bytes"),
-    ({**GOOD, "answer": ["A b."]}, "answer must be a str, got list"),
-    ({**GOOD, "answer": 1.5}, "answer must be a str, got float"),
+    ({**GOOD, "question": 5}, "question must be a string, got int"),
+    ({**GOOD, "question": 0}, "question must be a string, got int"),
+    ({**GOOD, "question": b"bytes"}, "question must be a string, got bytes"),
+    ({**GOOD, "answer": ["A b."]}, "answer must be a string, got list"),
+    ({**GOOD, "answer": 1.5}, "answer must be a string, got float"),
     ({**GOOD, "contexts": "[Paris, is]"}, UNREADABLE),
     ({**GOOD, "contexts": {"a": "b"}}, "contexts must be a list of strings, got dict"),
     ({**GOOD, "contexts": {"a"}}, "contexts must be a list of strings, got set"),
     ({**GOOD, "contexts": 3}, "contexts must be a list of strings, got int"),
-    ({**GOOD, "contexts": ["a", None]}, "contexts[1] must be a str, got NoneType"),
-    ({**GOOD, "contexts": ["a", "b", 3]}, "contexts[2] must be a str, got int"),
+    ({**GOOD, "contexts": ["a", None]}, "contexts[1] must be a string, got NoneType"),
+    ({**GOOD, "contexts": ["a", "b", 3]}, "contexts[2] must be a string, got int"),
     (
         {**GOOD, "contexts": ({"a": "text"},)},
-        "contexts[0] must be a str, got dict with 'a'; to name the key that holds the text: --map "
-        "'contexts=contexts[].KEY'",
+        "contexts[0] must be a string, got dict with 'a'; to name the key that holds the text: "
+        "--map 'contexts=contexts[].KEY'",
     ),
-    ({**GOOD, "groundTruth": 5}, "ground_truth must be a str, got int"),
+    ({**GOOD, "groundTruth": 5}, "ground_truth must be a string, got int"),
     (
         {**GOOD, "groundTruth": ["a", "b"]},
         "ground_truth is a list of 2; the overlap profile takes one str, "
@@ -121,7 +121,7 @@ def test_a_bad_sample_is_named_with_its_field(sample: Sample, message: str) -> N
 def test_a_bad_sample_far_on_is_numbered_from_the_beginning() -> None:
     """Regression: rows are read in blocks, and the number within a block means nothing."""
     rows = [GOOD] * 3000 + [{**GOOD, "answer": 7}]
-    with pytest.raises(InputError, match=r"^sample 3000: answer must be a str, got int$"):
+    with pytest.raises(InputError, match=r"^sample 3000: answer must be a string, got int$"):
         rag_eval.evaluate_batch(rows, threads=2)
 
 
@@ -1151,5 +1151,5 @@ def test_the_first_bad_sample_is_named_whatever_its_field(threads: int) -> None:
     """Regression: within a block the fault named was the first by field, not by sample."""
     bad: list[Any] = [GOOD, {**GOOD, "contexts": [None]}, {**GOOD, "question": 5}]
     for rows in (bad, [*bad, {**GOOD, "contexts": "c"}], [*bad, 7]):
-        with pytest.raises(InputError, match=r"^sample 1.*contexts\[0\] must be a str, got None"):
+        with pytest.raises(InputError, match=r"^sample 1.*contexts\[0\] must be a string"):
             rag_eval.evaluate_batch(rows, threads=threads)

@@ -437,26 +437,26 @@ def test_an_empty_ground_truth_is_none(truth: Any) -> None:
 # ------------------------------------------------------------------------------- a bad sample
 
 BAD_SAMPLES: list[tuple[Sample, str]] = [
-    ({"question": 5}, "question must be a str, got int"),
-    ({"question": 0}, "question must be a str, got int"),
-    ({"answer": ["A b."]}, "answer must be a str, got list"),
-    ({"answer": b"bytes"}, "answer must be a str, got bytes"),
+    ({"question": 5}, "question must be a string, got int"),
+    ({"question": 0}, "question must be a string, got int"),
+    ({"answer": ["A b."]}, "answer must be a string, got list"),
+    ({"answer": b"bytes"}, "answer must be a string, got bytes"),
     ({"contexts": "[Paris, is]"}, "contexts must be a list of strings, got a text in brackets"),
     ({"contexts": {"a": "b"}}, "contexts must be a list of strings, got dict"),
     ({"contexts": 0}, "contexts must be a list of strings, got int"),
-    ({"contexts": ["a", 3]}, "contexts[1] must be a str, got int"),
-    ({"contexts": [None, {"a": 1}]}, "contexts[1] must be a str, got dict"),
+    ({"contexts": ["a", 3]}, "contexts[1] must be a string, got int"),
+    ({"contexts": [None, {"a": 1}]}, "contexts[1] must be a string, got dict"),
     (
         {"ground_truth": []},
         "ground_truth is an empty list; give at least one acceptable answer, or leave the "
         "field out",
     ),
-    ({"ground_truth": [3]}, "ground_truth must be a str, got int"),
-    ({"ground_truth": [0]}, "ground_truth must be a str, got int"),
-    ({"ground_truth": ["a", None, {}]}, "ground_truth must be a str, got dict"),
-    ({"ground_truth": 0}, "ground_truth must be a str, got int"),
-    ({"ground_truth": {"a": 1}}, "ground_truth must be a str, got dict"),
-    ({"ground_truth": np.array(["a", "b"])}, "ground_truth must be a str, got ndarray"),
+    ({"ground_truth": [3]}, "ground_truth must be a string, got int"),
+    ({"ground_truth": [0]}, "ground_truth must be a string, got int"),
+    ({"ground_truth": ["a", None, {}]}, "ground_truth must be a string, got dict"),
+    ({"ground_truth": 0}, "ground_truth must be a string, got int"),
+    ({"ground_truth": {"a": 1}}, "ground_truth must be a string, got dict"),
+    ({"ground_truth": np.array(["a", "b"])}, "ground_truth must be a string, got ndarray"),
     (
         {"groundTruth": "Lyon."},
         "ground_truth and groundTruth are both given, with different values",
