@@ -309,7 +309,7 @@ def table(path: Path, rows: list[dict[str, Any]]) -> Path:
 def test_rows_without_an_id(tmp_path: Path, form: str) -> None:
     rows: list[dict[str, Any]] = [{"id": "a", "faithfulness": 1.0}, {"faithfulness": 1.0}]
     rows[1] = {"id": None, **rows[1]}
-    with pytest.raises(MissingIdsError, match=r"[23].*: id is missing, but rows are paired by it"):
+    with pytest.raises(MissingIdsError, match=r"[23].*: id is missing, but rows are paired by id"):
         read_run(table(tmp_path / f"t.{form}", rows))
     with pytest.raises(MissingIdsError, match="key is missing"):
         read_run(table(tmp_path / f"t.{form}", rows), id_field="key")
