@@ -19,7 +19,7 @@ class RagEvalError(Exception):
 
 
 class InputError(RagEvalError, ValueError):
-    """A sample, an option or a file is not what it has to be; the message names where."""
+    """A sample, an option or a file is invalid; the message says where."""
 
 
 class InputChangedError(InputError):
@@ -91,7 +91,7 @@ class SignatureMismatchError(InputError):
 
 
 class MissingExtraError(RagEvalError, ImportError):
-    """An optional dependency is not installed; the message says which extra brings it."""
+    """An optional dependency is not installed; the message names the extra to install."""
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:

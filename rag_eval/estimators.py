@@ -99,7 +99,7 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
         Parameters
         ----------
         X : list, one-dimensional array or series of dict, mapping, EvalSample or str
-            Only the fields that the metrics read have to be there. A str holds a sample as a JSON
+            Only the fields that the metrics read are required. A str holds a sample as a JSON
             object, for arrays and columns of text.
 
         Returns

@@ -49,24 +49,24 @@ class NullReason(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalSample:
-    """One question with the answer given, the chunks retrieved and, where known, the truth.
+    """One question with the answer, the retrieved contexts and, if known, the ground truth.
 
     Attributes
     ----------
     question, answer : str, optional
         Needed by the metrics that read them; see the metric table.
     contexts : sequence of str, optional
-        Retrieved chunks in rank order. An empty list is legal.
+        Retrieved contexts in rank order; may be empty.
     ground_truth : str or sequence of str, optional
-        The reference answer; the grounded profile takes several acceptable ones, and the best
-        counts. None and the empty string mean that there is none.
+        The expected answer; the grounded profile takes several acceptable ones and uses the best
+        match. None and the empty string mean that there is none.
     id : str, optional
         Named in errors and echoed in results.
     metadata : mapping, optional
         Echoed in results, never read.
     language : str, optional
-        Tag of the language the texts are read in, such as ``de`` or ``pt-BR``; detected where
-        None. Only the grounded profile reads it.
+        Language tag of the texts, such as ``de`` or ``pt-BR``; detected if None. Only the grounded
+        profile reads it.
     """
 
     question: str | None = None

@@ -126,8 +126,8 @@ def split_sentences(text: str) -> list[str]:
     """Sentences of a text, trimmed, in order.
 
     A boundary is white space directly after ``.``, ``!`` or ``?`` and directly before ``A`` to
-    ``Z``. There is no list of abbreviations, and no other script's mark or capital counts. A text
-    of white space has no sentence; one of marks only is one.
+    ``Z``. Abbreviations are not recognised, and marks and capitals of other scripts do not count. A
+    text of white space has no sentence; a text of marks only is one sentence.
 
     Examples
     --------

@@ -61,11 +61,11 @@ def calibrate(
     n_resamples: int = 1000,
     level: float = 0.95,
 ) -> Calibration:
-    """Choose a threshold by labels, and learn how probably a score means a good row.
+    """Fit a threshold, and a map from scores to the probability of a good row, to labels.
 
-    Of faithfulness in the grounded profile the weights are refitted too, from 30 labels on, 8 of
-    each class, when ``scores`` is a result with its texts. Held-out groups decide whether they are
-    used; see ``refit`` of what is returned.
+    For faithfulness in the grounded profile the weights are refitted as well, if there are at least
+    30 labels, 8 of each class, and ``scores`` is a result with its texts. They are used if they
+    rank held-out groups better; see ``Calibration.refit``.
 
     Parameters
     ----------
@@ -76,20 +76,20 @@ def calibrate(
     metric : str, optional
         Needed unless ``scores`` is a result of a single metric.
     method : {"isotonic", "logistic"}, optional
-        Isotonic follows the labels and needs some hundred of them; logistic assumes an S-shaped
-        curve and does with fewer. By default logistic where weights were fitted, else isotonic.
+        Isotonic follows the labels and needs a few hundred; logistic assumes an S-shaped curve and
+        needs fewer. By default logistic if weights were fitted, else isotonic.
     objective : {"balanced_accuracy", "precision"}
-        What the threshold is chosen for. Of thresholds that do equally well the lowest is taken.
+        What the threshold maximises. If several thresholds are equally good, the lowest is used.
     precision : float, optional
-        In (0, 1]. When given, the objective is precision: the lowest threshold is taken from which
-        at least this share of the passing rows is good.
+        In (0, 1]. Sets the objective to precision: the lowest threshold at which at least this
+        share of the passing rows is good.
     groups : sequence, optional
-        What each row belongs to, for example its question or document. Rows of one group are
-        resampled and held out together. By default each row is a group.
+        The group of each row, for example its question or document. Rows of a group are resampled
+        and held out together. By default each row is a group.
     signature : Signature, optional
-        Under what settings the scores were made; a result brings its own.
+        The settings of the scores; a result has its own.
     refit : bool
-        False leaves the weights as they are shipped.
+        False keeps the shipped weights.
     seed : int
         Of resamples and folds.
     n_resamples, level
@@ -102,15 +102,15 @@ def calibrate(
     Raises
     ------
     InputError
-        Naming the row, what was found and what was wanted; among others when all labels are equal,
-        no row has a score, or no threshold reaches the precision.
+        For invalid scores or labels; also if all labels are equal, no row has a score, or no
+        threshold reaches the precision.
     MissingExtraError
         Without scikit-learn.
 
     Warns
     -----
     CalibrationWarning
-        With fewer than 30 labels, or when the scores do not tell good rows from bad ones.
+        With fewer than 30 labels, or if the scores do not separate good rows from bad ones.
     """
     resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level)
     column = score_column(scores, metric, signature)

@@ -49,7 +49,7 @@ _CONSTANT: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refit:
-    """Weights of faithfulness that labels were fitted to, and what they gain.
+    """Weights of faithfulness fitted to labels, and their gain.
 
     Attributes
     ----------
@@ -61,10 +61,10 @@ class Refit:
     slope, intercept : float
         Log-odds that a row is good: ``intercept + slope * score``.
     shipped_auroc, refitted_auroc : float
-        The chance that a good row ranks above a bad one of its fold, by the shipped weights and by
-        weights fitted without the fold. Folds hold whole groups.
+        Probability that a good row ranks above a bad row of its fold, with the shipped weights and
+        with weights fitted without the fold. Folds hold whole groups.
     gain : Interval
-        The second less the first; its bounds come from resamples of whole groups.
+        The second minus the first, with an interval from resamples of whole groups.
     """
 
     weights: tuple[float, ...]

@@ -32,7 +32,7 @@ FORMAT_VERSION: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What labels say about the scores of one metric; made by :func:`calibrate`.
+    """Threshold and probabilities of one metric, fitted to labels by :func:`calibrate`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Calibration:
         From a score to the probability that a person would call the row good; never falling.
     objective : {"balanced_accuracy", "precision"}
     precision : float or None
-        The precision asked for; None where balanced accuracy was the objective.
+        The requested precision; None if the objective was balanced accuracy.
     threshold_interval : Interval
         Of the threshold, chosen again on each resample.
     balanced_accuracy_interval : Interval

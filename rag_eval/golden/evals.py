@@ -83,7 +83,7 @@ def run_evals(
     on_item_complete: Callable[[Mapping[str, Any]], Any] | None = None,
     concurrency: int = 1,
 ) -> EvalsResult:
-    """Run a target over items, score each, and average.
+    """Run a target on items, score each output, and average the scores.
 
     Parameters
     ----------

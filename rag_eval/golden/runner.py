@@ -48,7 +48,7 @@ def run_golden_dataset(
     scorer_options: ScorerOptions | None = None,
     on_case_complete: Callable[[CaseResult], Any] | None = None,
 ) -> EvalRunResult:
-    """Run every case of a dataset and score what comes out.
+    """Run every case of a dataset and score the outputs.
 
     Works inside of a running loop and in notebooks, too. Plain runners are called on threads.
 

@@ -29,7 +29,7 @@ def metric(
     range: tuple[float, float] = (0.0, 1.0),
     version: int = 1,
 ) -> Callable[[_Function], _Function]:
-    """Make a function a metric, for this process.
+    """Register a function as a metric in this process.
 
     The function's parameters name the fields of a sample that it reads. One without a default is
     needed, and the score is null where a sample lacks it; one with a default is read where it is

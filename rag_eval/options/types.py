@@ -212,7 +212,7 @@ class ScoringOptions(TypedDict, total=False):
 
 
 class EvaluateOptions(ScoringOptions, JudgeOptions, total=False):
-    """Options of :func:`rag_eval.evaluate`: what is computed, and what a judge is asked."""
+    """Options of :func:`rag_eval.evaluate`: metrics, thresholds and the judge."""
 
 
 class WorkOptions(TypedDict, total=False):

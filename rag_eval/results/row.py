@@ -178,14 +178,13 @@ class MetricResult:
     Attributes
     ----------
     score : float or None
-        None has its reason in ``null_reason``.
+        None if there is no score; ``null_reason`` has the reason.
     passed : bool or None
-        ``score >= threshold``, or ``<=`` where lower is better; None where the score or the
-        threshold is.
+        ``score >= threshold``, or ``<=`` if lower is better; None without a score or a threshold.
     threshold : float or None
-        None for a diagnostic that was given none.
+        None if the metric has no threshold.
     probability : float or None
-        Chance that a person would call it good, where a calibration was given.
+        Probability that a person would call the row good, if there is a calibration.
     chunk_scores : tuple of float, optional
         Relevance of each chunk to the question, for the metrics of the grounded profile that are
         made of it; for context_precision with the ground truth read with the question.
@@ -195,10 +194,10 @@ class MetricResult:
     losses : Losses, optional
         What the answer as a whole lacks, which faithfulness weighs; grounded profile.
     judged : JudgedScore, optional
-        What the judge said, with the native score beside it; where a judge was asked.
+        The judge's verdicts with the native score, if there was a judge.
     details : tuple of mapping, optional
-        What a scorer found one by one: checks have ``check``, ``passed`` and, where there are any,
-        ``expected``, ``actual`` and ``message``.
+        The findings of a scorer: checks have ``check``, ``passed`` and, if known, ``expected``,
+        ``actual`` and ``message``.
     """
 
     metric_id: MetricId
@@ -268,7 +267,7 @@ class MetricResult:
 
 @dataclass(frozen=True, slots=True)
 class CostTracker:
-    """What a judge cost; all 0 where none was asked."""
+    """What the judge cost; all 0 without a judge."""
 
     llm_calls: int = 0
     estimated_input_tokens: int = 0
@@ -360,12 +359,12 @@ class EvalResult:
     composite_score : float or None
         Weighted mean of the scores that are not null.
     passed : bool
-        No metric below its threshold, and the composite at or above its own.
+        True if neither a metric nor the composite score is below its threshold.
     language : str or None
-        Code of the language that the texts were read in, "und" where it has no list of words;
-        None in the overlap profile.
+        Language code of the texts, "und" if the language has no word list; None in the overlap
+        profile.
     refusal : Refusal or None
-        Of an answer that declines; None for any other, and in the overlap profile.
+        How the answer declines; None if it does not, and in the overlap profile.
     """
 
     sample: Any = field(repr=False)

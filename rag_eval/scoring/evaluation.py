@@ -40,24 +40,24 @@ def evaluate(
     Parameters
     ----------
     sample : dict, mapping or EvalSample
-        Only the fields that the metrics read have to be there.
+        Only the fields that the metrics read are required.
     metrics : iterable of str, optional
         Metric ids in snake_case or camelCase; the seven by default.
     **options : EvaluateOptions
         ``profile`` ("overlap" or "grounded"), ``thresholds``, ``composite_threshold`` (0.6; none in
         the grounded profile), ``composite_weights`` (1 each), ``heuristic``, ``language``,
-        ``stemmer``, ``calibration``; see there.
+        ``stemmer``, ``calibration`` and others.
 
     Returns
     -------
     EvalResult
-        ``result.passed`` is true when no metric is below its threshold and the composite score,
-        the weighted mean of the scores that are not null, reaches its own, where it has one.
+        ``result.passed`` is true if no metric is below its threshold, and the composite score (the
+        weighted mean of the scores that are not null) is not below its threshold, if it has one.
 
     Raises
     ------
     InputError
-        Naming the field, what was found and what was wanted.
+        If a field is missing or invalid; the message names it.
     TypeError
         For an option that does not exist.
     """
@@ -70,7 +70,7 @@ async def aevaluate(
     metrics: Iterable[str] | None = None,
     **options: Unpack[EvaluateOptions],
 ) -> EvalResult:
-    """As :func:`evaluate`, with the judge asked in the event loop of the caller."""
+    """Like :func:`evaluate`, but awaits the judge in the caller's event loop."""
     known = normalized(options, "aevaluate", EvaluateOptions)
     return await aevaluated(sample, metrics, known)
 
@@ -83,7 +83,7 @@ def compute_metric(
     Parameters
     ----------
     metric_id : str
-        In snake_case or camelCase; an unknown one is an InputError.
+        In snake_case or camelCase; an unknown id is an InputError.
     sample : dict, mapping or EvalSample
     **heuristic : HeuristicOptions
     """

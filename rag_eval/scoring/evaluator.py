@@ -32,26 +32,26 @@ def evaluate_batch(
     Parameters
     ----------
     samples : iterable of dict, mapping or EvalSample, in any mix; or a table
-        A list or tuple is kept by reference, and so are the columns of a table (an object with
-        ``__arrow_c_stream__``, such as those of pyarrow, polars and duckdb; a frame of pandas; a
-        dataset of Hugging Face); of a generator the packed texts are kept; with
-        ``keep_texts=False`` nothing is, and rows cannot be opened.
+        A table is an object with ``__arrow_c_stream__`` (pyarrow, polars, duckdb), a pandas data
+        frame or a Hugging Face dataset. Lists, tuples and columns of tables are kept by reference,
+        and the texts of a generator are kept packed. With ``keep_texts=False`` nothing is kept, and
+        rows cannot be opened.
     metrics : iterable of str, optional
         Metric ids in snake_case or camelCase; all seven by default.
     **options : BatchEvaluateOptions
         As for :func:`evaluate`, and ``threads``, ``on_progress``, ``baseline_result``,
         ``regression_threshold`` (0.05), ``keep_texts``, and ``schema`` and ``mapping`` for samples
-        with other names for our fields; see there.
+        with other field names.
 
     Returns
     -------
     BatchEvalResult
-        The same bits at any number of threads and for any kind of input.
+        The same bits for any number of threads and any kind of input.
 
     Raises
     ------
     InputError
-        At the first bad sample, naming it, the field, what was found and what was wanted.
+        At the first invalid sample; the message names the sample and the field.
     SignatureMismatchError
         When the baseline was scored under other settings.
     """
@@ -64,7 +64,7 @@ async def aevaluate_batch(
     metrics: Iterable[str] | None = None,
     **options: Unpack[BatchEvaluateOptions],
 ) -> BatchEvalResult:
-    """As :func:`evaluate_batch`, with the judge asked in the event loop of the caller.
+    """Like :func:`evaluate_batch`, but awaits the judge in the caller's event loop.
 
     Kernels run in a thread meanwhile, which is also where ``samples`` is read.
     """
@@ -73,7 +73,7 @@ async def aevaluate_batch(
 
 
 class Evaluator:
-    """Evaluation with options fixed in advance; make one with :func:`create_evaluator`."""
+    """Evaluator with fixed options; create one with :func:`create_evaluator`."""
 
     __slots__ = ("_config",)
 
@@ -161,13 +161,13 @@ def _thawed(value: Any) -> Any:
 
 
 def create_evaluator(**config: Unpack[EvaluatorConfig]) -> Evaluator:
-    """An evaluator whose options are fixed in advance.
+    """Create an evaluator with fixed options.
 
     Parameters
     ----------
     **config : EvaluatorConfig
-        Options of :func:`evaluate_batch`, and ``metrics``. A call's own options win: thresholds,
-        composite weights and heuristic options are merged key by key, others are replaced, None
-        with the library's default.
+        Options of :func:`evaluate_batch`, and ``metrics``. Options of a call take precedence:
+        thresholds, composite weights and heuristic options are merged by key, others are replaced.
+        None selects the library's default.
     """
     return Evaluator(config)
