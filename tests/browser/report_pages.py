@@ -99,7 +99,7 @@ class Pages:
             # Of very many rows it is their number that matters, and each costs a millisecond.
             more = generated_rows(n_more) if n_rows <= 2_000 else short_rows(n_more)
             data = write_rows(self._folder / f"{n_rows}-rows.jsonl", [*rows[:n_rows], *more])
-            few = () if n_rows <= 2_000 else ("--metrics", "faithfulness")
+            few = ("--slice-by", "topic") if n_rows <= 2_000 else ("--metrics", "faithfulness")
             written(report, data, *few)
         return report
 
