@@ -233,12 +233,7 @@ cdef inline double plain_trigram_share(answer_match_t* match, const uint8_t* let
         match.plain_truth[place >> 6] |= fresh
         n_trigrams += fresh != 0
         n_found += match.plain_answer[place >> 6] & fresh != 0
-    last = pair = plain_letters[letters[0]]
-    for at in range(1, size):
-        letter = plain_letters[letters[at]]
-        match.plain_truth[(pair * N_PLAIN_LETTERS + letter) >> 6] = 0
-        pair = last * N_PLAIN_LETTERS + letter
-        last = letter
+    memset(match.plain_truth, 0, sizeof(match.plain_truth))
     return <double> n_found / <double> n_trigrams
 
 

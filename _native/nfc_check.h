@@ -45,10 +45,9 @@ typedef struct {
     int last;
 } nfc_check_t;
 
-/* The quick check of UAX #15, section 9, of a code point with FOLD_NFC_CHECK; of a text without any, or
-   where all pass, one after the other, it is told that it is in NFC. Where it says "maybe", the pair
-   that may compose is looked at: what does not pass is not in NFC, or a composite stands before such
-   a "maybe". */
+/* The quick check of UAX #15, section 9, of a code point with FOLD_NFC_CHECK; text without any, or
+   where all pass, one after the other, is in NFC. Where it says "maybe", the pair that may compose
+   is looked at: what does not pass is not in NFC, or a composite stands before such a "maybe". */
 static inline int stays_composed(nfc_check_t *seen, const uint8_t *text, int64_t at, int64_t past,
                                  uint32_t code_point, uint32_t flags) {
     const uint32_t *parts;

@@ -4,8 +4,8 @@
 
 #include "nfc_check.h"
 
-/* Of the code points passed so far: letters that are no ASCII, as fold_class_letters counts them, and
-   whether the text may be in NFC. */
+/* Of the code points passed so far: letters that are no ASCII, as fold_class_letters counts them,
+   and whether the text passes for NFC. */
 typedef struct {
     uint64_t letters;
     nfc_check_t nfc;
@@ -23,8 +23,8 @@ static ALWAYS_INLINE uint32_t pass_point(seen_t *seen, const uint8_t *text, int6
     return flags;
 }
 
-/* Past the run of code points of some kinds that begins at `at`; `flags` is all that they have. Letters
-   and digits of ASCII have no FOLD_CHANGES: they are lower-cased elsewhere. */
+/* Past the run of code points of some kinds that begins at `at`; `flags` is all that they have.
+   Letters and digits of ASCII have no FOLD_CHANGES: they are lower-cased elsewhere. */
 static inline int64_t run_end(seen_t *seen, const uint8_t *text, int64_t size, int64_t at,
                               uint32_t kinds, uint32_t *flags) {
     uint64_t letters = 0;
