@@ -126,7 +126,7 @@ class Calibration:
                 "all labels are in one group, so nothing is known about rows of other groups"
             )
         if self.probability_map.is_flat:
-            found.append(f"{self.metric} does not tell good rows from bad ones")
+            found.append(f"{self.metric} does not separate good rows from bad ones")
         return found
 
     def probabilities(self, scores: npt.ArrayLike) -> npt.NDArray[np.float64]:

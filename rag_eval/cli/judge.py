@@ -38,7 +38,7 @@ def judge_command() -> None:
     metavar="N",
     default=0,
     show_default=True,
-    help="Judge each row N times more with its chunks in another order.",
+    help="Judge each row N times more with its contexts in another order.",
 )
 @SEED
 @format_flag("text", "json")

@@ -206,7 +206,7 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         bool | None,
         Option(
             FLAG,
-            "Add the scores of chunks and sentences, with their evidence, to rows.",
+            "Add the scores of contexts and sentences, with their evidence, to rows.",
             default=False,
         ),
     ]

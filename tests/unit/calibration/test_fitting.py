@@ -246,7 +246,7 @@ def test_extreme_scores_have_probabilities() -> None:
 @every_row("method", METHODS)
 @every_row("scores", [np.full(40, 0.3), 0.3 + np.arange(40) % 2 * 1e-17])
 def test_equal_scores_tell_nothing(method: Any, scores: Scores) -> None:
-    with pytest.warns(CalibrationWarning, match="faithfulness does not tell good rows from bad"):
+    with pytest.warns(CalibrationWarning, match="faithfulness does not separate good rows from bad"):
         found = calibrate(
             scores, np.arange(40) < 10, metric="faithfulness", method=method, n_resamples=5
         )
@@ -261,7 +261,7 @@ def test_a_map_never_falls(method: Any) -> None:
     found = made(np.arange(40) / 40, np.arange(40) < 20, method=method)
     assert found.probability_map.is_flat
     assert found.probability(0) == pytest.approx(0.5)
-    assert found.remarks == ["faithfulness does not tell good rows from bad ones"]
+    assert found.remarks == ["faithfulness does not separate good rows from bad ones"]
 
 
 # ------------------------------------------------------------------------------------- inputs

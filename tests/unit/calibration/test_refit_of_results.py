@@ -51,7 +51,7 @@ def fitted(shipped: BatchEvalResult) -> Calibration:
 
 def unfitted(batch: BatchEvalResult) -> Calibration:
     """Under the shipped weights bad answers score higher."""
-    with pytest.warns(CalibrationWarning, match="does not tell good rows from bad ones"):
+    with pytest.warns(CalibrationWarning, match="does not separate good rows from bad ones"):
         return calibrate(batch, LABELS, metric="faithfulness", refit=False)
 
 
@@ -177,7 +177,7 @@ def test_scores_of_fitted_weights_are_not_fitted_again(fitted: Calibration) -> N
     with pytest.raises(InputError, match="were made with the weights of another calibration"):
         calibrate(again, LABELS, metric="faithfulness")
     # Another metric's scores are what they were.
-    with pytest.warns(CalibrationWarning, match="does not tell good rows from bad ones"):
+    with pytest.warns(CalibrationWarning, match="does not separate good rows from bad ones"):
         assert calibrate(again, LABELS, metric="hallucination_rate").refit is None
 
 
