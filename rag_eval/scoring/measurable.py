@@ -121,10 +121,16 @@ class Measurability:
 
     def _reason(self, metric: MetricId, found: Sequence[FieldMap]) -> str:
         needed = needed_fields(self._plan.specs[metric])
-        why = _absent_in_all(needed, found) or needed
+        why = _absent_in_all(needed, found) or self._unseen(needed)
         if self._lacks_truth(metric, found):
             why = [_TRUTH]
         return f"no {' or '.join(name.replace('_', ' ') for name in why)}"
+
+    def _unseen(self, needed: Iterable[str]) -> list[str]:
+        """Those fields that no measured metric shows to be there; all where none was measured."""
+        measured = (metric for metric in self._plan.columns if metric not in self.metrics)
+        seen = {name for metric in measured for name in needed_fields(self._plan.specs[metric])}
+        return [name for name in needed if name not in seen] or [*needed]
 
     def _needs_absent(self, metric: MetricId, found: Sequence[FieldMap]) -> list[str]:
         return _absent_in_all(needed_fields(self._plan.specs[metric]), found)
@@ -144,8 +150,8 @@ class Measurability:
         """Whether it is a default metric, and null because the ground truth is missing."""
         if metric in self._named or _TRUTH not in needed_fields(self._plan.specs[metric]):
             return False
-        absent = self._needs_absent(metric, found)
-        return not absent or _TRUTH in absent
+        needed = needed_fields(self._plan.specs[metric])
+        return _TRUTH in (self._needs_absent(metric, found) or self._unseen(needed))
 
     # -------------------------------------------------------------------------------- what is wrong
 
@@ -229,7 +235,7 @@ class Measurability:
                 self._lacks(source, lacking, found, scored, can_allow=True), report
             )
         where = f"{source}: " if source else ""
-        names = " or ".join(needed) or "what it reads"
+        names = " or ".join(self._unseen(needed)) or "what it reads"
         raise NotMeasuredError(
             f"{where}{', '.join(wrong)}: null in every row, because no row has {names}"
             + _sentences(self._without(scored, can_allow=True)),

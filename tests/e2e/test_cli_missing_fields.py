@@ -335,7 +335,10 @@ def test_a_column_without_a_value_is_told_at_the_end(command: str, tmp_path: Pat
     data = written(tmp_path, [{**FULL, "answer": None}] * 3)
     code, text, files = ended(command, data, "--profile", "grounded")
     assert code == 2
-    assert "null in every row, because no row has answer" in " ".join(text.split())
+    assert "null in every row, because no row has answer. To score" in " ".join(text.split())
+    # Other metrics show that some row has the ground truth.
+    null = "faithfulness, answer_relevance, answer_correctness, hallucination_rate"
+    assert f"not measured: {null} (no answer)" in text
     assert len(files) == (command != "validate")
     # The rows that were written stay.
     assert all(path.read_text().count('"faithfulness') >= 3 for path in files)
