@@ -262,7 +262,8 @@ document.addEventListener("DOMContentLoaded", async () => {
   document.addEventListener("keydown", (event) => {
     const { target, key } = event;
     const in_table = table.contains(target);
-    const by_arrow = event.altKey && { ArrowDown: 1, ArrowUp: -1 }[key];
+    // Of a list the arrow opens its options.
+    const by_arrow = event.altKey && !target.matches("select") && { ArrowDown: 1, ArrowUp: -1 }[key];
     const by_letter = in_table && !event.ctrlKey && !event.metaKey && !event.altKey
       && { j: 1, k: -1 }[key];
     if (by_arrow || by_letter) {
