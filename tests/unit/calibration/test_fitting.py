@@ -289,7 +289,7 @@ def test_a_batch_result_brings_scores_and_signature(batch: BatchEvalResult) -> N
     assert (found.n_labels, found.n_null) == (48, 12)
     assert (found.threshold, found.balanced_accuracy) == (1, 1)
     single = rag_eval.evaluate_batch([{"answer": "a", "contexts": []}] * 40, ["faithfulness"])
-    with pytest.warns(CalibrationWarning, match="does not tell"):
+    with pytest.warns(CalibrationWarning, match="does not separate"):
         assert calibrate(single, [0, 1] * 20, n_resamples=2).metric == "faithfulness"
 
 
