@@ -273,6 +273,12 @@ class Measurability:
             for fields in found
             if (column := near_column(name, fields))
         }
+        if len(parts := _numbered(near.get("contexts", ""), unused)) > 1:
+            mapped = self._mapped({"contexts": parts[0]})
+            return (
+                f"{text}. Contexts in several columns ({listed(parts)}) have to be a list in one. "
+                f"To use the first alone: {mapped}"
+            )
         if near:
             return f"{text} (did you mean {self._mapped(near)}?)"
         ways = []
@@ -373,6 +379,12 @@ def _absent(names: Iterable[str], fields: FieldMap) -> list[str]:
 def _absent_in_all(names: Iterable[str], found: Sequence[FieldMap]) -> list[str]:
     """Those fields that no file has; none where it is not known what files have."""
     return [name for name in names if found and all(_absent([name], one) for one in found)]
+
+
+def _numbered(column: str, unused: Iterable[str]) -> list[str]:
+    """The columns that differ from one by a number at the end: ``Context 1``, ``Context 2``."""
+    stem = column.rstrip("0123456789")
+    return [one for one in unused if one != stem and one.rstrip("0123456789") == stem]
 
 
 def near_column(name: str, fields: FieldMap) -> str | None:

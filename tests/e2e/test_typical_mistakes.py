@@ -59,6 +59,7 @@ FILES: dict[str, str | bytes] = {
     "latin1.csv": CSV.encode("latin-1"),
     "windows.csv": CSV.replace("Elle", "– Elle").encode("cp1252"),
     "utf16.csv": CSV.encode("utf-16"),
+    "numbered.csv": "question,answer,context_1,context_2\nWhat?,It.,It is.,It was.\n",
     "headless.csv": "q1,What is it?,It is red.,It is red.\n",
     "number.jsonl": lines([sample(1), sample(2, answer=42)]),
     "objects.jsonl": lines([sample(1, contexts=[{"doc_id": "d1", "passage_no": 3}])]),
@@ -230,6 +231,12 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
             "score typo.jsonl out.csv",
             "validate typo.jsonl --profile grounded",
         )
+    ),
+    (
+        "run numbered.csv",
+        "numbered.csv has no field 'contexts'. It has 2 unused columns: context_1, context_2. "
+        "Contexts in several columns (context_1, context_2) have to be a list in one. To use the "
+        "first alone: --map contexts=context_1",
     ),
     (
         "run nothing.jsonl",

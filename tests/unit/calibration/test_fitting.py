@@ -246,7 +246,9 @@ def test_extreme_scores_have_probabilities() -> None:
 @every_row("method", METHODS)
 @every_row("scores", [np.full(40, 0.3), 0.3 + np.arange(40) % 2 * 1e-17])
 def test_equal_scores_tell_nothing(method: Any, scores: Scores) -> None:
-    with pytest.warns(CalibrationWarning, match="faithfulness does not separate good rows from bad"):
+    with pytest.warns(
+        CalibrationWarning, match="faithfulness does not separate good rows from bad"
+    ):
         found = calibrate(
             scores, np.arange(40) < 10, metric="faithfulness", method=method, n_resamples=5
         )
