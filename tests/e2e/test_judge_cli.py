@@ -739,7 +739,7 @@ def test_every_command_that_judges_reads_the_table_of_judging(
         assert limits.pop() == 900.0, done.output
         assert server.n_requests - before == n_calls, done.output
         config.write_text("[judge]\nretries = 'many'\n")
-        said = f"{config}: [judge] retries must be a whole number of at least 0, got 'many'"
+        said = f"{config}: retries in [judge] must be a whole number of at least 0, got 'many'"
         assert refused(*command, *judge) == said
         config.write_text("[judge]\nmode = 'llm'\ncall_timeout = 900\nmax_calls = 3\n")
 
@@ -763,7 +763,7 @@ def test_flags_that_went_work_and_name_what_came_in_their_place(
     assert given.exit_code == 0
     assert given.stdout == plain.stdout
     [note] = [line for line in given.stderr.splitlines() if line.startswith(f"note: {flag} ")]
-    found = re.search(r"rag-eval.toml: (\w+ = \S+) below (\[\w+\])", note)
+    found = re.search(r"rag-eval.toml instead: (\w+ = \S+) below (\[\w+\])", note)
     assert found, note
     (tmp_path / "rag-eval.toml").write_text(f"{found[2]}\n{found[1]}\n")
     assert list(read_config(tmp_path / "rag-eval.toml").values()) == [value]
