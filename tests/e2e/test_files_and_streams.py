@@ -52,6 +52,8 @@ def test_every_command_keeps_the_mode_of_a_file_and_writes_through_a_link(here: 
         "run data.jsonl --quiet --markdown": "md",
         "report r.json --html": "html",
         "gate r.json --baseline r.json --junit": "xml",
+        "gate r.json --baseline r.json --html": "html",
+        "compare r.json r.json --html": "html",
         "score --quiet data.jsonl": "parquet",
         "score --quiet data.jsonl ": "jsonl",
         "score --quiet data.jsonl  ": "csv",

@@ -151,19 +151,22 @@ def _passage(view: SentenceView, part: _Part) -> Iterator[Piece]:
         yield Piece("… ")
     if high < len(text):
         high = max(text.rfind(" ", end, high), end)
-    if low < begin:
-        yield Piece(text[low:begin])
-    opposed = set() if view.contradiction is None else {_stem(view.contradiction[1])}
-    if opposed:
-        yield from _marked(
-            text[begin:end], lambda word: "other" if _stem(word) in opposed else "window", "window"
-        )
-    else:
-        yield Piece(text[begin:end], "window")
-    if end < high:
-        yield Piece(text[end:high])
+    opposed = None if view.contradiction is None else _stem(view.contradiction[1])
+    parts: tuple[tuple[int, int, Mark], ...]
+    parts = ((low, begin, ""), (begin, end, "window"), (end, high, ""))
+    for first, last, mark in parts:
+        if first < last:
+            yield from _with_number(text[first:last], opposed, mark)
     if high < len(text):
         yield Piece(" …")
+
+
+def _with_number(text: str, number: str | None, mark: Mark) -> Iterator[Piece]:
+    """A text of one mark, and the number that stands in the place of another."""
+    if number is None:
+        yield Piece(text, mark)
+    else:
+        yield from _marked(text, lambda word: "other" if _stem(word) == number else mark, mark)
 
 
 def _marked(text: str, mark: Callable[[str], Mark], between: Mark) -> Iterator[Piece]:

@@ -442,6 +442,20 @@ def test_another_number_in_its_place_is_marked_on_both_sides() -> None:
     assert "50 here, 40 in the context" in pair.one("ul", cls="differences").text
 
 
+def test_the_other_number_is_marked_beside_the_passage_too() -> None:
+    detail = opened(
+        {
+            "question": "When are snow chains compulsory?",
+            "answer": "The duke paid 977 crowns for it.",
+            "contexts": [
+                "The warden comes within minutes. Parking at the gate costs 5 crowns a day."
+            ],
+        }
+    )
+    nearest = detail.one("div", cls="pair").one("div", cls="nearest")
+    assert [mark.text for mark in nearest.all("mark", cls="other")] == ["5"]
+
+
 def test_of_a_whole_context_the_nearest_sentence_is_shown() -> None:
     """The overlap profile knows which context is nearest, and not where in it."""
     context = "Bees hum. " * 30 + "Lions roar at night by the river. " + "Bees hum. " * 30
