@@ -39,12 +39,11 @@ static const uint8_t byte_kinds[256] = {
 #undef TEN_
 #undef THIRTY_
 
-/* What one vectorised pass finds in a text: no ASCII, what markup within a line may begin with, a line
-   feed or carriage return, the byte that line separators begin with. */
-#define CARE_HIGH 1
-#define CARE_MARKUP 2
-#define CARE_LINES 4
-#define CARE_SEPARATORS 8
+/* What one vectorised pass finds in a text: what markup within a line may begin with, a line feed or
+   carriage return, the byte that line separators begin with. */
+#define CARE_MARKUP 1
+#define CARE_LINES 2
+#define CARE_SEPARATORS 4
 
 #if HAS_AVX2_CODE
 /* Sets of bytes, looked up thirty-two at a time: a byte is in a set when a bit is both in the row of
@@ -82,15 +81,13 @@ WITH_AVX2 static ALWAYS_INLINE __m256i nibble_bits(
 
 /* Of 32 bytes and more: the last 32 are looked at whole, some for the second time. */
 WITH_AVX2 static int care_avx2(const uint8_t *bytes, int64_t size) {
-    __m256i high = _mm256_setzero_si256(), found = high;
+    __m256i found = _mm256_setzero_si256();
     for (int64_t at = 0; at < size; at += 32) {
         __m256i part = _mm256_loadu_si256(
             (const __m256i *)(bytes + (at + 32 <= size ? at : size - 32)));
-        high = _mm256_or_si256(high, part);
         found = _mm256_or_si256(found, nibble_bits(&care_rows, part));
     }
-    return (_mm256_movemask_epi8(high) ? CARE_HIGH : 0) |
-           (_mm256_testz_si256(found, _mm256_set1_epi8(MARKUP_BITS)) ? 0 : CARE_MARKUP) |
+    return (_mm256_testz_si256(found, _mm256_set1_epi8(MARKUP_BITS)) ? 0 : CARE_MARKUP) |
            (_mm256_testz_si256(found, _mm256_set1_epi8(LINE_BIT)) ? 0 : CARE_LINES) |
            (_mm256_testz_si256(found, _mm256_set1_epi8((char)SEPARATOR_BIT)) ? 0
                                                                             : CARE_SEPARATORS);
@@ -188,8 +185,8 @@ static inline int care_of_bytes(const uint8_t *bytes, int64_t size) {
         lines |= bytes[i] == '\n' || bytes[i] == '\r';
         separators |= bytes[i] == 0xe2;
     }
-    return (kinds & BYTE_HIGH ? CARE_HIGH : 0) | (kinds & BYTE_MARKUP ? CARE_MARKUP : 0) |
-           (lines ? CARE_LINES : 0) | (separators ? CARE_SEPARATORS : 0);
+    return (kinds & BYTE_MARKUP ? CARE_MARKUP : 0) | (lines ? CARE_LINES : 0) |
+           (separators ? CARE_SEPARATORS : 0);
 }
 
 /* The next byte of no ASCII at or after `at`; `size` when there is none. */
