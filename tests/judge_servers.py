@@ -43,6 +43,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, ClassVar, TypeAlias
 
+import tests.one_trust_store  # noqa: F401
+
 
 @dataclass(frozen=True)
 class Says:

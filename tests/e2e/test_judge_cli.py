@@ -46,7 +46,7 @@ def invoke(*arguments: object, **environment: str | None) -> Result:
 
 
 def process(*arguments: object, **options: Any) -> WarmProcess:
-    return WarmProcess(*arguments, imported=("openai",), **options)
+    return WarmProcess(*arguments, imported=("openai", "tests.one_trust_store"), **options)
 
 
 def refused(*arguments: object, **environment: str | None) -> str:

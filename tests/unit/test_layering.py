@@ -109,7 +109,7 @@ def imports(tree: ast.AST, at_once: bool = True) -> Iterator[Import]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.expr):
             continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             yield from imports(node, False)
         elif isinstance(node, ast.Import):
             for alias in node.names:
