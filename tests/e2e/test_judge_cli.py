@@ -38,6 +38,7 @@ N_LONG = 160
 NO_RETRIES = Path(__file__).parents[1] / "fixtures" / "no_retries.toml"
 IN_THE_THIRD_PIECE = 140
 IN_FLIGHT = 4
+OTHER_PAIRS = (("grounded", "jsonl"), ("overlap", "csv"), ("grounded", "parquet"))
 
 
 def invoke(*arguments: object, **environment: str | None) -> Result:
@@ -286,8 +287,15 @@ def test_score_to_standard_output_and_its_summary(
     assert result_of(summary)["judging"]["metrics"]["faithfulness"]["llmCalls"] == 24
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
-@pytest.mark.parametrize("profile", ["overlap", "grounded"])
+@pytest.mark.parametrize(
+    ("profile", "suffix"),
+    [
+        ("overlap", "jsonl"),
+        ("grounded", "csv"),
+        ("overlap", "parquet"),
+        *(pytest.param(*one, marks=pytest.mark.deep) for one in OTHER_PAIRS),
+    ],
+)
 def test_rows_are_the_same_in_whatever_pieces_they_are_judged(
     tmp_path: Path, server: JudgeServer, suffix: str, profile: str
 ) -> None:

@@ -32,7 +32,7 @@ from tests.oracle.grounded_markup import begins_with_label
 from tests.oracle.unicode17 import lower
 from tests.own_sentences import SENTENCES
 from tests.strategies import samples as overlap_samples
-from tests.tables import every_row
+from tests.tables import deep, every_row
 
 Sample = dict[str, Any]
 
@@ -344,7 +344,7 @@ INPUT_KINDS: dict[str, Callable[[Sequence[Sample]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 3, *deep(2)])
 @pytest.mark.parametrize(
     ("block_bytes", "first_rows", "most_rows"),
     [(1, 1, 1), (1, 5, 3), (2000, 3, 7), (1 << 14, 1, 1024), (1 << 18, 16, 1024)],

@@ -133,10 +133,9 @@ def test_merging_is_free_of_order(
 
 
 @pytest.mark.parametrize("split_bits", [1, 3, 16])
-@pytest.mark.parametrize("most_collected", [0, 1, 5])
-@given(ROWS, CUTS)
+@given(st.sampled_from([0, 1, 5]), ROWS, CUTS)
 def test_medians_that_take_several_passes(
-    most_collected: int, split_bits: int, rows: list[list[float]], cuts: list[int]
+    split_bits: int, most_collected: int, rows: list[list[float]], cuts: list[int]
 ) -> None:
     scores = matrix(rows)
     parts = parts_of(scores, cuts)
