@@ -26,6 +26,7 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.samples import EvalSample, NullReason
 from tests.oracle import overlap
 from tests.strategies import WORDS, heuristic_options, samples
+from tests.tables import deep
 
 Sample = dict[str, Any]
 Matrix = npt.NDArray[np.float64]
@@ -226,7 +227,7 @@ INPUT_KINDS: dict[str, Callable[[list[Sample]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 3, *deep(2)])
 @pytest.mark.parametrize(
     ("block_bytes", "first_rows", "most_rows"),
     [(1, 1, 1), (1, 5, 3), (2000, 3, 7), (1 << 14, 1, 1024), (1 << 18, 16, 1024)],
