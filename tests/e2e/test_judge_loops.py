@@ -343,12 +343,8 @@ print(kept.total_cost.llm_calls, kept.judging.n_failed)
 """
 
 
-def test_no_warning_is_given_where_all_are_errors(
-    tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_warning_is_given_where_all_are_errors(tmp_path: Path, server: JudgeServer) -> None:
     addresses = (f"{server.openai_url}#m", server.anthropic_url, str(tmp_path / "c.sqlite"))
-    # The allocator that looks for writes beyond a block is for sanitizers; it takes half the time.
-    monkeypatch.setenv("PYTHONMALLOC", "default")
     done = ran(SCRIPT, *addresses, flags=("-W", "error", "-X", "dev"))
     # On a busy machine a debugged loop says that something in it took long.
     said = [line for line in done.stderr.splitlines() if not line.startswith("Executing <")]
