@@ -36,7 +36,7 @@ _WIDER: Final = """() => {
   }
   return found.slice(0, 5);
 }"""
-# Numbers on two lines, and in cards, heads and rows any word. Words of passages may break.
+# Numbers on two lines (a hyphen behind a letter is no sign), and in cards, heads and rows any word. Words of passages may break.
 _TORN: Final = r"""() => {
   const found = [];
   const range = document.createRange();
@@ -47,7 +47,7 @@ _TORN: Final = r"""() => {
     if (parent.closest("svg, script, noscript, .hidden, .control, .skip")) continue;
     if (!parent.checkVisibility()) continue;
     const whole = parent.closest("article, thead, .scores, .facts, .reason-head, h1, h2, h3");
-    const parts = whole ? /[^\s\u200b]+/g : /[\d.,:%−+-]*\d[\d.,:%]*/g;
+    const parts = whole ? /[^\s\u200b]+/g : /(?<![A-Za-z])[\d.,:%−+-]*\d[\d.,:%]*/g;
     for (const part of node.data.matchAll(parts)) {
       range.setStart(node, part.index);
       range.setEnd(node, part.index + part[0].length);

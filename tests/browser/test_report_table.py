@@ -48,7 +48,7 @@ def sort_by(page: Page, metric: str) -> str | None:
 
 
 def address(page: Page) -> str:
-    return page.url.partition("#")[2]
+    return str(page.evaluate("location.hash")).removeprefix("#")
 
 
 def count_of(page: Page) -> str:
@@ -189,6 +189,7 @@ def test_a_sentence_leads_to_the_passage_that_supports_it(
     row = page.locator(_ROWS).first
     row.locator("details.sample-detail > summary").click()
     link = row.locator(".texts a.sentence[href]").last
+    page.wait_for_function("location.hash.includes('row=')")
     before = address(page)
     if key == "mouse":
         link.click()
