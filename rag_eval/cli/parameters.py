@@ -248,7 +248,7 @@ def _parts(texts: Iterable[str]) -> Iterable[str]:
 def _pair(flag: str, text: str, wanted: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise InputError(f"{flag}: wanted {wanted}, got {text!r}")
+        raise InputError(f"{flag}: expected {wanted}, got {text!r}")
     return name.strip(), value.strip()
 
 

@@ -119,7 +119,7 @@ def test_duplicate_ids_are_a_warning(tmp_path: Path) -> None:
         (("--metrics", ""), "--metrics: unknown metric ''"),
         (
             ("--thresholds", "faithfulness"),
-            "wanted METRIC=NUMBER, such as faithfulness=0.7, got 'faithfulness'",
+            "expected METRIC=NUMBER, such as faithfulness=0.7, got 'faithfulness'",
         ),
         (
             ("--thresholds", "faithfulness=x"),

@@ -253,13 +253,13 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("run objects.jsonl", ["contexts[0] must be a string", "'doc_id'", "contexts[].KEY"]),
     (
         "run samples.jsonl --map answer=respnse",
-        "mapping answer=respnse: the samples have no field 'respnse' (fields are id, "
+        "mapping answer=respnse: the samples have no field 'respnse' (fields: id, "
         "question, answer, contexts, ground_truth)",
     ),
     ("run samples.jsonl --map answer", ["FIELD=COLUMN, such as question=user_input", "'answer'"]),
     (
         "run samples.jsonl --map anser=answer",
-        "mapping anser=answer: unknown field 'anser'; did you mean 'answer'? (fields are "
+        "mapping anser=answer: unknown field 'anser'; did you mean 'answer'? (fields: "
         "question, answer, contexts, ground_truth, id, language, metadata)",
     ),
     ("run samples.jsonl --schema raga", ["'raga' is not one of", "Did you mean 'ragas'?"]),
@@ -556,7 +556,7 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
     ("evaluate_batch(rows, treads=2)", ["no option 'treads'", "mean 'threads'?"]),
     (
         "evaluate_batch(rows, mapping={'answer': 'respnse'})",
-        "mapping answer=respnse: the samples have no field 'respnse' (fields are id, "
+        "mapping answer=respnse: the samples have no field 'respnse' (fields: id, "
         "question, answer, contexts, ground_truth)",
     ),
     ("evaluate_batch(rows, schema='raga')", ["unknown schema 'raga'", "mean 'ragas'?"]),

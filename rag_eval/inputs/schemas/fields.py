@@ -173,8 +173,8 @@ def _checked_mapping(mapping: Mapping[str, str], columns: Collection[str]) -> di
         native = _FIELD_OF.get(name)
         if native is None:
             raise InputError(
-                f"mapping {name}={path}: unknown field {name!r}{suggestion(name, FIELDS)} (fields "
-                f"are {listed(FIELDS)})"
+                f"mapping {name}={path}: unknown field {name!r}{suggestion(name, FIELDS)} (fields: "
+                f"{listed(FIELDS)})"
             )
         if given.setdefault(native, path) != path:
             raise InputError(f"{native} is mapped twice, to {given[native]!r} and to {path!r}")
@@ -183,7 +183,7 @@ def _checked_mapping(mapping: Mapping[str, str], columns: Collection[str]) -> di
             if listed_as not in columns and listed_as.removesuffix(EACH) not in columns:
                 raise InputError(
                     f"mapping {native}={path}: the samples have no field {listed_as!r}"
-                    f"{suggestion(listed_as, columns)} (fields are {listed(columns)})"
+                    f"{suggestion(listed_as, columns)} (fields: {listed(columns)})"
                 )
     return given
 
@@ -214,7 +214,7 @@ def _named(schema: str, columns: Columns, given: Mapping[str, str]) -> _Fit:
     if schema not in SHAPES:
         raise InputError(
             f"unknown schema {schema!r}{suggestion(schema, SCHEMA_NAMES)} "
-            f"(known are {listed(SCHEMA_NAMES)})"
+            f"(known schemas: {listed(SCHEMA_NAMES)})"
         )
     if schema == _NATIVE:
         return _native_fit(columns, given)

@@ -209,7 +209,7 @@ def test_a_path_that_selects_from_what_is_not_there() -> None:
         field_map(["messages", "messages[].content"], mapping={"answer": "messages[-1].text"})
     assert str(caught.value) == (
         "mapping answer=messages[-1].text: the samples have no field 'messages[].text'; did you "
-        "mean 'messages[].content'? (fields are messages, messages[].content)"
+        "mean 'messages[].content'? (fields: messages, messages[].content)"
     )
 
 

@@ -457,17 +457,17 @@ def test_both_spellings_of_a_field() -> None:
     [
         (
             {"mapping": {"anwser": "output"}},
-            "mapping anwser=output: unknown field 'anwser'; did you mean 'answer'? (fields are "
+            "mapping anwser=output: unknown field 'anwser'; did you mean 'answer'? (fields: "
             "question, answer, contexts, ground_truth, id, language, metadata)",
         ),
         (
             {"mapping": {"contexts": "docs[].txt"}},
             "mapping contexts=docs[].txt: the samples have no field 'docs[].txt'; did you mean "
-            "'docs[].text'? (fields are input, output, docs, docs[].text)",
+            "'docs[].text'? (fields: input, output, docs, docs[].text)",
         ),
         (
             {"mapping": {"id": "zzz"}},
-            "mapping id=zzz: the samples have no field 'zzz' (fields are input, output, docs, "
+            "mapping id=zzz: the samples have no field 'zzz' (fields: input, output, docs, "
             "docs[].text)",
         ),
         (
@@ -476,7 +476,7 @@ def test_both_spellings_of_a_field() -> None:
         ),
         (
             {"schema": "llama_index"},
-            "unknown schema 'llama_index'; did you mean 'llamaindex'? (known are native, ragas, "
+            "unknown schema 'llama_index'; did you mean 'llamaindex'? (known schemas: native, ragas, "
             "ragas_v1, deepeval, llamaindex, ragchecker, continuous_eval, haystack, inspect, "
             "autoevals, phoenix, langchain, mlflow, trulens, promptfoo)",
         ),
