@@ -36,7 +36,8 @@ _WIDER: Final = """() => {
   }
   return found.slice(0, 5);
 }"""
-# Numbers on two lines (a hyphen behind a letter is no sign), and in cards, heads and rows any word. Words of passages may break.
+# Numbers on two lines (a hyphen behind a letter is no sign), and in cards, heads and rows any
+# word. Words of passages may break.
 _TORN: Final = r"""() => {
   const found = [];
   const range = document.createRange();

@@ -476,9 +476,9 @@ def test_both_spellings_of_a_field() -> None:
         ),
         (
             {"schema": "llama_index"},
-            "unknown schema 'llama_index'; did you mean 'llamaindex'? (known schemas: native, ragas, "
-            "ragas_v1, deepeval, llamaindex, ragchecker, continuous_eval, haystack, inspect, "
-            "autoevals, phoenix, langchain, mlflow, trulens, promptfoo)",
+            "unknown schema 'llama_index'; did you mean 'llamaindex'? (known schemas: "
+            "native, ragas, ragas_v1, deepeval, llamaindex, ragchecker, continuous_eval, haystack, "
+            "inspect, autoevals, phoenix, langchain, mlflow, trulens, promptfoo)",
         ),
         (
             {"schema": "ragas"},
