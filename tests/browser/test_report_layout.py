@@ -37,7 +37,7 @@ _WIDER: Final = """() => {
   return found.slice(0, 5);
 }"""
 # Numbers on two lines (a hyphen behind a letter is no sign), and in cards, heads and rows any
-# word. Words of passages may break.
+# word. Words of passages may break, and paths and compounds behind a slash or a hyphen.
 _TORN: Final = r"""() => {
   const found = [];
   const range = document.createRange();
@@ -48,7 +48,7 @@ _TORN: Final = r"""() => {
     if (parent.closest("svg, script, noscript, .hidden, .control, .skip")) continue;
     if (!parent.checkVisibility()) continue;
     const whole = parent.closest("article, thead, .scores, .facts, .reason-head, h1, h2, h3");
-    const parts = whole ? /[^\s\u200b]+/g : /(?<![A-Za-z])[\d.,:%−+-]*\d[\d.,:%]*/g;
+    const parts = whole ? /((?<![^\s\u200b])-)?[^\s\u200b\/-]+/g : /(?<![A-Za-z])[\d.,:%−+-]*\d[\d.,:%]*/g;
     for (const part of node.data.matchAll(parts)) {
       range.setStart(node, part.index);
       range.setEnd(node, part.index + part[0].length);
