@@ -12,7 +12,7 @@ from rag_eval.plumbing import json_text
 from rag_eval.plumbing.durable_files import atomic_file, followed, is_replaced
 from rag_eval.results.files import row_json
 from rag_eval.scoring.engine import ScoredBlock
-from rag_eval.scoring.explaining import scored_row
+from rag_eval.scoring.explaining import explained_rows, scored_rows
 from rag_eval.scoring.scorer_columns import row_fields
 
 
@@ -77,19 +77,27 @@ class ResultWriter:
         """Explain the rows of a block."""
         if self._path is None and self._on_row is None:
             return
-        self._rows = [self._row(scored, index, first_row) for index in range(len(scored.scores))]
+        self._rows = self._explained(scored, first_row)
         if self._on_row is not None:
             for row in self._rows:
                 self._on_row(row)
 
-    def _row(self, scored: ScoredBlock, index: int, first_row: int) -> bytes:
-        number = first_row + index
-        judged = None if scored.judged is None else scored.judged[index]
-        fields = row_fields(scored.rows, index, self._plan)
-        sample = scored.rows.sample(index)
-        row = scored_row(sample, scored.batch, index, self._plan, judged, fields)
-        result = row.same_as(number, scored.scores[index]).explained(self._evaluated_at)
-        return row_json(result, number, details=self._details)
+    def _explained(self, scored: ScoredBlock, first_row: int) -> list[bytes]:
+        places = range(len(scored.scores))
+        found = scored_rows(
+            [scored.rows.sample(place) for place in places],
+            scored.batch,
+            self._plan,
+            scored.judged or [{} for _ in places],
+            [row_fields(scored.rows, place, self._plan) for place in places],
+        )
+        for place, row in enumerate(found):
+            row.same_as(first_row + place, scored.scores[place])
+        results = explained_rows(found, self._evaluated_at)
+        return [
+            row_json(result, number, details=self._details)
+            for number, result in enumerate(results, first_row)
+        ]
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Append the rows of the block that was explained last."""

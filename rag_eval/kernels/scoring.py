@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import secrets
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -219,25 +219,36 @@ def grounded_details(
     metrics: npt.NDArray[np.int64],
 ) -> GroundedDetails:
     """Score one row again and keep what its scores are made of."""
-    details = interruptible(
-        may_take_long(batch, row),
-        grounded_block.row_details,
-        *_grounded_arguments(batch, settings),
-        *_stem_arguments(batch, settings),
-        np.array(settings.weights),
-        metrics,
-        hash_seed(),
-        row,
-    )
-    answer, best_truth, truth, losses, refusal = details[6:]
-    return GroundedDetails(
-        *details[:6],
-        None if answer is None else [Evidence(*sentence) for sentence in answer],
-        best_truth,
-        None if truth is None else [Evidence(*sentence) for sentence in truth],
-        losses,
-        refusal,
-    )
+    return all_grounded_details(batch.row(row), settings, metrics)[0]
+
+
+def all_grounded_details(
+    batch: SampleBatch, settings: GroundedSettings, metrics: npt.NDArray[np.int64]
+) -> list[GroundedDetails]:
+    """Score the rows of a batch again and keep what their scores are made of."""
+    texts, stems = _grounded_arguments(batch, settings), _stem_arguments(batch, settings)
+    return [
+        GroundedDetails._make(
+            (*found[:6], _evidence_of(found[6]), found[7], _evidence_of(found[8]), *found[9:])
+        )
+        for found in _row_details(
+            grounded_block.row_details,
+            batch,
+            (*texts, *stems, np.array(settings.weights), metrics, hash_seed()),
+        )
+    ]
+
+
+def _evidence_of(sentences: list[tuple[Any, ...]] | None) -> list[Evidence] | None:
+    return None if sentences is None else [Evidence(*sentence) for sentence in sentences]
+
+
+def _row_details(
+    kernel: Callable[..., tuple[Any, ...]], batch: SampleBatch, arguments: tuple[object, ...]
+) -> Iterator[tuple[Any, ...]]:
+    for begin, end, is_long in _steps(batch, 0, batch.n_rows):
+        for row in range(begin, end):
+            yield interruptible(is_long, kernel, *arguments, row)
 
 
 def grounded_words(batch: SampleBatch, settings: GroundedSettings) -> dict[int, set[bytes]]:
@@ -313,21 +324,22 @@ def overlap_details(
     batch: SampleBatch, row: int, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
 ) -> RowDetails:
     """Score one row again and keep what its scores are made of."""
-    details = RowDetails(
-        *interruptible(
-            may_take_long(batch, row),
-            overlap_block.row_details,
-            *_batch_arguments(batch),
-            metrics,
-            *overlap_arguments(settings),
-            hash_seed(),
-            row,
-        )
-    )
+    return all_overlap_details(batch.row(row), settings, metrics)[0]
+
+
+def all_overlap_details(
+    batch: SampleBatch, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
+) -> list[RowDetails]:
+    """Score the rows of a batch again and keep what their scores are made of."""
+    arguments = (*_batch_arguments(batch), metrics, *overlap_arguments(settings), hash_seed())
+    rows = [
+        RowDetails(*found) for found in _row_details(overlap_block.row_details, batch, arguments)
+    ]
     for number in metrics if batch.absent else ():
         if lacked_field(batch, ALL_METRIC_IDS[number]) is not None:
-            details.scores[number], details.reasons[number] = math.nan, NullReason.MISSING_FIELD
-    return details
+            for row in rows:
+                row.scores[number], row.reasons[number] = math.nan, NullReason.MISSING_FIELD
+    return rows
 
 
 def _batch_arguments(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, Final, Protocol
 
 from rag_eval.kernels.columns import SampleBatch
@@ -59,7 +60,7 @@ _CAUSES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowFacts:
     """One scored row: its score details and what of its texts is quoted."""
 
@@ -68,6 +69,11 @@ class RowFacts:
     truths: Sequence[str]
     n_chunks: int
     has_fitted_weights: bool
+
+    @cached_property
+    def answer_evidence(self) -> tuple[SentenceEvidence, ...]:
+        """That of faithfulness and of hallucination_rate."""
+        return _evidence(self.details.answer or ())
 
     @property
     def truth(self) -> str:
@@ -78,13 +84,17 @@ class RowFacts:
 def _evidence(sentences: Sequence[Evidence]) -> tuple[SentenceEvidence, ...]:
     return tuple(
         SentenceEvidence(
-            **found._asdict()
-            | {
-                "missing_numbers": tuple(found.missing_numbers),
-                "missing_names": tuple(found.missing_names),
-                "far_names": tuple(found.far_names),
-                "losses": Losses.of(found.losses),
-            }
+            span=found.span,
+            support=found.support,
+            chunk=found.chunk,
+            window=found.window,
+            covered=found.covered,
+            missing_numbers=tuple(found.missing_numbers),
+            missing_names=tuple(found.missing_names),
+            contradiction=found.contradiction,
+            far_names=tuple(found.far_names),
+            no_claim=found.no_claim,
+            losses=Losses.of(found.losses),
         )
         for found in sentences
     )
@@ -114,7 +124,7 @@ def missing_words(found: Lacking, place: str) -> list[str]:
     return [*words, f"names far from each other: {far}"] if far else words
 
 
-def _window(found: Evidence) -> str:
+def _window(found: SentenceEvidence) -> str:
     if found.chunk is None or found.window is None:
         return "no context shares its content words"
     begin, end = found.window
@@ -124,7 +134,9 @@ def _window(found: Evidence) -> str:
     )
 
 
-def _of_sentences(metric: MetricId, words: str, sentences: Sequence[Evidence], text: str) -> Words:
+def _of_sentences(
+    metric: MetricId, words: str, sentences: Sequence[SentenceEvidence], text: str
+) -> Words:
     """One signal per sentence below the cut that claims something: what the chunks have of it."""
     signal, severity = SENTENCE_SIGNALS[metric]
     signals = tuple(
@@ -140,7 +152,7 @@ def _of_sentences(metric: MetricId, words: str, sentences: Sequence[Evidence], t
         for index, found in enumerate(sentences)
         if found.support < SENTENCE_CUT and not found.no_claim
     )
-    return words, signals, {"evidence": _evidence(sentences)}
+    return words, signals, {"evidence": sentences}
 
 
 def _faithfulness(facts: RowFacts, score: float) -> Words:
@@ -152,19 +164,19 @@ def _faithfulness(facts: RowFacts, score: float) -> Words:
         f"words{weighed}: {three_decimals(score)}. A low score is strong evidence, a high score is "
         "weak evidence."
     )
-    explanation, signals, more = _of_sentences("faithfulness", words, sentences, facts.answer)
+    evidence = facts.answer_evidence
+    explanation, signals, more = _of_sentences("faithfulness", words, evidence, facts.answer)
     if facts.details.losses is not None:
         more["losses"] = Losses.of(facts.details.losses)
     return explanation, signals, more
 
 
 def _hallucination_rate(facts: RowFacts, score: float) -> Words:
-    sentences = facts.details.answer or []
     words = (
         f"Share of answer sentences with a support of at least 0.60: {three_decimals(score)} (1 "
         "means no hallucination; citation labels are not counted)."
     )
-    return _of_sentences("hallucination_rate", words, sentences, facts.answer)
+    return _of_sentences("hallucination_rate", words, facts.answer_evidence, facts.answer)
 
 
 def _context_recall(facts: RowFacts, score: float) -> Words:
@@ -174,7 +186,7 @@ def _context_recall(facts: RowFacts, score: float) -> Words:
         f"Support of {counted(len(sentences), 'ground truth sentence')} by the contexts"
         f"{which if n_truths > 1 else ''}: {three_decimals(score)}."
     )
-    return _of_sentences("context_recall", words, sentences, facts.truth)
+    return _of_sentences("context_recall", words, _evidence(sentences), facts.truth)
 
 
 def _context_relevance(facts: RowFacts, score: float) -> Words:
@@ -239,15 +251,16 @@ _EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Words]]] = {
 def words_of_row(
     details: GroundedDetails,
     batch: SampleBatch,
+    place: int,
     settings: GroundedSettings,
     metrics: Iterable[MetricId],
 ) -> dict[MetricId, Words]:
-    """Explanations, signals and details for the scores of some metrics of a batch of one row."""
+    """Explanations, signals and details for the scores of some metrics of a row."""
     facts = RowFacts(
         details=details,
-        answer=batch.answer.text(0),
-        truths=batch.row_truth_texts(0),
-        n_chunks=int(batch.row_contexts[1]),
+        answer=batch.answer.text(place),
+        truths=batch.row_truth_texts(place),
+        n_chunks=int(batch.row_contexts[place + 1] - batch.row_contexts[place]),
         has_fitted_weights=settings.weights != SHIPPED_WEIGHTS,
     )
     return {metric: _words(metric, facts) for metric in metrics}
@@ -296,7 +309,7 @@ def _zero_details(metric: MetricId, cause: Cause, facts: RowFacts) -> dict[str, 
     """
     answer = facts.details.answer
     if cause == Cause.REFUSAL and metric in _OF_ANSWER and answer is not None:
-        return {"evidence": _evidence(answer)}
+        return {"evidence": facts.answer_evidence}
     if metric in ("context_relevance", "context_precision") and cause == Cause.NO_CONTEXT:
         return {"chunk_scores": (0.0,) * facts.n_chunks}
     return {}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby, islice
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +19,11 @@ from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.row import EvalResult
 from rag_eval.results.verdicts import judge_rows
 from rag_eval.scoring.engine import ScoredBlock
-from rag_eval.scoring.explaining import scored_row
+from rag_eval.scoring.explaining import explained_rows, scored_rows
 from rag_eval.scoring.faulty_rows import origin_of
 from rag_eval.scoring.scorer_columns import row_fields
+
+_BLOCK_ROWS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +69,23 @@ class KeptRow:
             absent=block.absent,
         )
 
-    def opened(self, plan: Plan, needs: FieldNeeds, evaluated_at: str) -> EvalResult:
-        """The row's result with explanations and signals."""
-        batch = read_rows([self.sample], 0, needs.without(self.absent)).pack()
-        row = scored_row(self.sample, batch, 0, plan, self.judged, self.fields)
-        return row.same_as(self.number, self.scores).explained(evaluated_at)
+
+def opened_rows(
+    rows: Sequence[KeptRow], plan: Plan, needs: FieldNeeds, evaluated_at: str
+) -> Iterator[EvalResult]:
+    """The results of rows with explanations and signals, in their order.
+
+    They are packed, scored and judged together, which takes a third of the time.
+    """
+    for absent, some in groupby(rows, lambda row: row.absent):
+        while block := list(islice(some, _BLOCK_ROWS)):
+            samples = [row.sample for row in block]
+            batch = read_rows(samples, 0, needs.without(absent)).pack()
+            judged, fields = [row.judged or {} for row in block], [row.fields for row in block]
+            found = scored_rows(samples, batch, plan, judged, fields)
+            for row, one in zip(block, found, strict=True):
+                one.same_as(row.number, row.scores)
+            yield from explained_rows(found, evaluated_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +136,10 @@ class WorstRows:
     def opened(self, needs: FieldNeeds, evaluated_at: str) -> list[WorstRow]:
         """The rows with their explanations and signals, the worst first."""
         kept = [row for _, _, row in sorted(self._heap, key=_place, reverse=True)]
+        results = opened_rows(kept, self._plan, needs, evaluated_at)
         return [
-            WorstRow(row.name, row.opened(self._plan, needs, evaluated_at), self._details)
-            for row in kept
+            WorstRow(row.name, result, self._details)
+            for row, result in zip(kept, results, strict=True)
         ]
 
 

@@ -28,7 +28,7 @@ from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import Results
 from rag_eval.scoring.engine import ScoredBlock
-from rag_eval.scoring.worst_rows import KeptRow
+from rag_eval.scoring.worst_rows import KeptRow, opened_rows
 from rag_eval.views.distributions import histograms, slices_of
 from rag_eval.views.result_rows import is_interrupted, n_skipped
 from rag_eval.views.row_choice import MOST_ROWS, RowChoice
@@ -155,6 +155,17 @@ def _viewed_row(number: int, result: EvalResult) -> ViewedRow:
     return ViewedRow(number=number, name=row_name(number, known), id=known, result=result)
 
 
+def _viewed(row: KeptRow, result: EvalResult) -> ViewedRow:
+    return ViewedRow(
+        number=row.number,
+        name=row.name,
+        id=id_text(row.sample),
+        result=result,
+        path=row.path,
+        line=row.line,
+    )
+
+
 def _column(batch: BatchEvalResult, name: str) -> list[str | None]:
     values = [metadata_of(sample_of(batch, row), name) for row in range(len(batch))]
     if all(value is None for value in values):
@@ -224,7 +235,8 @@ class RunWatch:
         """The view of the rows so far; ``blocks`` gives their scores again."""
         run = None if self._rows is None else self._rows.run(source, signature=summary.signature)
         comparison, notes = self._compared(run)
-        rows = [self._viewed(row, needs, summary.evaluated_at) for row in self._choice.chosen()]
+        kept = self._choice.chosen()
+        results = opened_rows(kept, self._plan, needs, summary.evaluated_at)
         with_composites = ((one, judge_rows(one, self._plan).composite) for one in blocks())
         return RunView(
             source=source,
@@ -236,20 +248,10 @@ class RunWatch:
             n_skipped=n_skipped,
             faults=tuple(faults),
             histograms=histograms(summary, with_composites),
-            rows=tuple(rows),
+            rows=tuple(map(_viewed, kept, results)),
             slices=self._slices(run, summary.left_out),
             comparison=comparison,
             notes=tuple(notes),
-        )
-
-    def _viewed(self, row: KeptRow, needs: FieldNeeds, evaluated_at: str) -> ViewedRow:
-        return ViewedRow(
-            number=row.number,
-            name=row.name,
-            id=id_text(row.sample),
-            result=row.opened(self._plan, needs, evaluated_at),
-            path=row.path,
-            line=row.line,
         )
 
     def _slices(
