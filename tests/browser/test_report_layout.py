@@ -48,7 +48,8 @@ _TORN: Final = r"""() => {
     if (parent.closest("svg, script, noscript, .hidden, .control, .skip")) continue;
     if (!parent.checkVisibility()) continue;
     const whole = parent.closest("article, thead, .scores, .facts, .reason-head, h1, h2, h3");
-    const parts = whole ? /((?<![^\s\u200b])-)?[^\s\u200b\/-]+/g : /(?<![A-Za-z])[\d.,:%−+-]*\d[\d.,:%]*/g;
+    const words = /((?<![^\s\u200b])-)?[^\s\u200b\/-]+/g;
+    const parts = whole ? words : /(?<![A-Za-z])[\d.,:%−+-]*\d[\d.,:%]*/g;
     for (const part of node.data.matchAll(parts)) {
       range.setStart(node, part.index);
       range.setEnd(node, part.index + part[0].length);
