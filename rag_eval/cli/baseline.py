@@ -106,8 +106,8 @@ def unpin_command(name: str, store: str) -> None:
 def show_command(store: str, dataset: str | None, branch: str | None, form: str) -> None:
     """Show the baselines of the next gate: the pinned runs and the last passing run.
 
-    The last passing run is the newest of the same dataset, on the branch, otherwise on main,
-    otherwise on any branch.
+    The last passing run is the newest that passed a gate, of the same dataset and with the settings
+    of its newest run, on the branch, otherwise on main, otherwise on any branch.
 
     \b
     Examples:
@@ -123,7 +123,7 @@ def show_command(store: str, dataset: str | None, branch: str | None, form: str)
     known = runs.runs()
     dataset = _whole_hash(known, dataset)
     branch = current_branch() if branch is None else branch
-    last = runs.last_passing(dataset, branch)
+    last = runs.last_passing(dataset, branch, like=_newest(known, dataset))
     pins = {name: record for record in known for name in record.pins}
     notes = {record.run_id: age_note(record) for record in (*pins.values(), last) if record}
     if form == "json":
@@ -225,10 +225,20 @@ def _stored(store: RunStore, name: str) -> ScoredRun:
 def _last_passing(store: RunStore) -> RunRecord:
     from rag_eval.runs.git_state import current_branch
 
-    found = store.last_passing(_whole_hash(store.runs(), None), current_branch())
+    known = store.runs()
+    dataset = _whole_hash(known, None)
+    found = store.last_passing(dataset, current_branch(), like=_newest(known, dataset))
     if found is None:
-        raise InputError(f"no run of the newest run's dataset has passed in {store.path}")
+        raise InputError(
+            f"no run with the dataset and settings of the newest run has passed a gate in "
+            f"{store.path}"
+        )
     return found
+
+
+def _newest(records: list[RunRecord], dataset: str | None) -> RunRecord | None:
+    """The newest run of a dataset, whose settings the next run probably has."""
+    return next((record for record in records if record.dataset_hash == dataset), None)
 
 
 def _whole_hash(records: list[RunRecord], digits: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -50,9 +51,14 @@ def history_command(
 ) -> None:
     """List the runs that were saved by run --store, newest first.
 
-    Each run is shown with its time in UTC, verdict, branch, commit (with a * if there were
-    uncommitted changes), number of rows and mean scores. Pinned runs and the last passing run of
-    each dataset are marked: a gate compares the next run with these.
+    Each run is shown with its time in UTC, state, branch, commit (with a * if there were
+    uncommitted changes), number of rows, dataset, settings and mean scores. Two runs with the same
+    digits of dataset or settings have the same. Pinned runs and the last passing run of each
+    dataset and settings are marked: a gate compares the next run with these.
+
+    The state is ungated if nothing was checked, guards held if run checked only limits such as
+    --min-mean, passed if a gate passed, and failed if a gate or a limit failed. Only a run that
+    passed a gate becomes a baseline; rag-eval gate --store --run latest gates a stored run.
 
     \b
     Examples:
@@ -68,7 +74,7 @@ def history_command(
     files = report_files({"html": html}, None, [store])
     runs = RunStore(store, create=False)
     found = runs.runs(dataset_hash=dataset, branch=branch, limit=limit)
-    passing = _last_passing(runs, found, branch)
+    passing = _baselines(runs, found, branch)
     if files.html is not None:
         from rag_eval.reports.page.trends import write_history_page
 
@@ -84,13 +90,15 @@ def history_command(
         print("no matching runs", file=sys.stderr)
 
 
-def _last_passing(store: RunStore, records: list[RunRecord], branch: str | None) -> set[str]:
+def _baselines(store: RunStore, records: list[RunRecord], branch: str | None) -> set[str]:
     """The ids of the runs that a gate would use as baselines on a branch (default: this one)."""
+    from rag_eval.runs.baselines import last_passing
     from rag_eval.runs.git_state import current_branch
 
     here = current_branch() if branch is None else branch
-    found = (
-        store.last_passing(dataset, here)
-        for dataset in dict.fromkeys(record.dataset_hash for record in records)
-    )
+    passing: defaultdict[str | None, list[RunRecord]] = defaultdict(list)
+    for record in store.passing():
+        passing[record.dataset_hash].append(record)
+    kinds = {(one.dataset_hash, str(one.signature), one.metrics): one for one in records}
+    found = (last_passing(passing[one.dataset_hash], here, like=one)[0] for one in kinds.values())
     return {record.run_id for record in found if record is not None}

@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from rag_eval.errors import SignatureMismatchError
 from rag_eval.gating.against import NamedBaseline, gate
 from rag_eval.gating.verdicts import GateReport
-from rag_eval.runs.baselines import FALLBACK_BRANCH, age_note
+from rag_eval.results.summaries import NOT_COMPARABLE
+from rag_eval.runs.baselines import (
+    FALLBACK_BRANCH,
+    Scored,
+    age_note,
+    last_passing,
+    setting_faults,
+)
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.run_records import RunRecord
 from rag_eval.runs.scored_run import ScoredRun
@@ -52,6 +60,7 @@ def gate_stored(
         fallback_branch=fallback_branch,
         pin=pin,
         before=record.run_id,
+        like=None if options.get("force") else record,
     )
     report = gate(_loaded(store, record), [*baselines, *extra], **options)
     store.set_status(record.run_id, "passed" if report.passed else "failed")
@@ -76,7 +85,12 @@ def gate_against_store(
     # The gate reads other fields of the rows.
     run = read_run(new, id_field=id_field)
     baselines, notes = store_baselines(
-        store, run.dataset_hash, branch=branch, fallback_branch=fallback_branch, pin=pin
+        store,
+        run.dataset_hash,
+        branch=branch,
+        fallback_branch=fallback_branch,
+        pin=pin,
+        like=None if options.get("force") else run,
     )
     if run.dataset_hash is None:
         notes.append(
@@ -95,6 +109,7 @@ def store_baselines(
     fallback_branch: str | None = FALLBACK_BRANCH,
     pin: str = DEFAULT_PIN,
     before: str | None = None,
+    like: Scored | None = None,
 ) -> tuple[list[NamedBaseline], list[str]]:
     """The last passing run and the pinned run, with notes on them.
 
@@ -109,13 +124,23 @@ def store_baselines(
         Name of the pinned run, which may have any status and any dataset.
     before : str, optional
         Id of the gated run, which cannot be its own baseline.
+    like : RunRecord or ScoredRun, optional
+        The gated run: runs with other settings are skipped as the last passing run, with a note.
+
+    Raises
+    ------
+    SignatureMismatchError
+        When the pinned run was scored with other settings than ``like``.
     """
-    last = store.last_passing(dataset_hash, branch, fallback_branch, before=before)
+    passing = [run for run in store.passing(before=before) if run.dataset_hash == dataset_hash]
+    last, skipped = last_passing(passing, branch, fallback_branch, like=like)
     pinned = store.pinned(pin)
-    notes = []
+    notes = [skipped] if skipped else []
     if pinned is not None and pinned.run_id == before:
         notes.append(f"{pinned.run_id} is the pinned run and is not compared with itself")
         pinned = None
+    if pinned is not None and like is not None:
+        _check_pinned(pinned, like, pin)
     if last is not None and pinned is not None and last.run_id == pinned.run_id:
         chosen = [("last_passing and pinned", last)]
     else:
@@ -131,6 +156,16 @@ def store_baselines(
         )
     notes += [note for _, record in chosen if (note := age_note(record)) is not None]
     return [NamedBaseline(kind, _loaded(store, record)) for kind, record in chosen], notes
+
+
+def _check_pinned(pinned: RunRecord, like: Scored, pin: str) -> None:
+    if why := setting_faults(pinned, like):
+        raise SignatureMismatchError(
+            f"{NOT_COMPARABLE}the run pinned as {pin}, {pinned.run_id}, was scored with different "
+            f"settings ({'; '.join(why)}). Pin a run with the settings of this one: rag-eval "
+            "baseline pin RUN --name NAME, then add --pin NAME to the gate. To compare them "
+            "anyway, add --force"
+        )
 
 
 def _loaded(store: RunStore, record: RunRecord) -> ScoredRun:

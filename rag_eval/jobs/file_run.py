@@ -243,5 +243,6 @@ class _FileRun:
         """Save the run in the store, if there is one and the run is complete."""
         if self._keeper is None or report.interrupted or not self.stream.is_sound:
             return report
-        run_id = self._keeper.keep(report.source, report.result, passed=report.passed)
+        gated = report.against is not None or report.result.regressions is not None
+        run_id = self._keeper.keep(report.source, report.result, passed=report.passed, gated=gated)
         return replace(report, run_id=run_id)

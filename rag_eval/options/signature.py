@@ -42,6 +42,7 @@ _PER_METRIC_KEYS: Final = frozenset(
 )
 # What an option means where a signature does not name it.
 _UNNAMED: Final = {FAITHFULNESS_WEIGHTS: "shipped"}
+_DIGEST_DIGITS: Final = 6
 # Options are sorted, compared and written by functions that call themselves.
 _MOST_DEPTH: Final = 100
 
@@ -107,6 +108,14 @@ class Signature:
             "unicode": self.unicode,
             "options": dict(self.options),
         }
+
+    @property
+    def short(self) -> str:
+        """``grounded:3 1f0c9a``: profile, version, and a digest of everything."""
+        import hashlib
+
+        digest = hashlib.sha256(str(self).encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{self.profile}:{self.version} {digest[:_DIGEST_DIGITS]}"
 
     def __str__(self) -> str:
         parts = [f"{self.profile}:{self.version}", f"unicode:{self.unicode}"]

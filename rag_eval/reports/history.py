@@ -15,6 +15,8 @@ from rag_eval.reports.plain_text import plain_text
 from rag_eval.runs.run_records import RunRecord
 
 _STYLES: Final = {"passed": "green", "failed": "bold red"}
+_NO_DATASET: Final = "unknown dataset"
+_NO_SIGNATURE: Final = "unknown settings"
 _BRANCH_LIMIT: Final = 40
 _HASH_DIGITS: Final = 12
 
@@ -31,17 +33,18 @@ def print_history(
 
 
 def print_run_record(record: RunRecord, console: Console, *, is_last_passing: bool) -> None:
-    """Print one run: its id, time, verdict, branch and commit if known, rows, roles, and means."""
+    """Print one run: id, time, state, branch and commit if known, rows, data, settings, means."""
     parts = [
         Text(plain_text(record.run_id), "bold"),
         Text(run_time_text(record.created_at)),
-        Text(record.status or "no gate", _STYLES.get(record.status or "", "")),
+        Text(record.state, _STYLES.get(record.state, "")),
     ]
     if record.branch is not None:
         parts.append(Text(plain_text(record.branch, _BRANCH_LIMIT)))
     if record.git_commit is not None:
         parts.append(Text(commit_text(record)))
     parts.append(Text(counted(record.n_rows, "row")))
+    parts += [Text(dataset_text(record.dataset_hash)), Text(settings_text(record))]
     if roles := roles_text(record, is_last_passing):
         parts.append(Text(roles, "cyan"))
     print_parts(console, parts, first="")
@@ -65,12 +68,12 @@ def print_baselines(
     for name, record in pins.items():
         print_line(console, Text(f"pinned under the name {plain_text(name)}:"))
         print_run_record(record, console, is_last_passing=False)
-    shown = "(unknown)" if dataset_hash is None else dataset_text(dataset_hash)
+    shown = dataset_text(dataset_hash)
     where = "" if branch is None else f", preferring branch {plain_text(branch, _BRANCH_LIMIT)}"
     if last_passing is None:
-        print_line(console, Text(f"no run of dataset {shown} has passed"))
+        print_line(console, Text(f"no run of {shown} has passed a gate"))
         return
-    print_line(console, Text(f"last passing run of dataset {shown}{where}:"))
+    print_line(console, Text(f"last passing run of {shown}{where}:"))
     print_run_record(last_passing, console, is_last_passing=False)
 
 
@@ -80,9 +83,16 @@ def commit_text(record: RunRecord) -> str:
     return digits + "*" if record.dirty else digits
 
 
-def dataset_text(dataset_hash: str) -> str:
-    """The first digits of a dataset's hash, which commands accept as an abbreviation."""
-    return plain_text(dataset_hash)[:_HASH_DIGITS]
+def dataset_text(dataset_hash: str | None) -> str:
+    """``dataset 5c1f0a9be2d4``: the first digits, which commands accept as an abbreviation."""
+    if dataset_hash is None:
+        return _NO_DATASET
+    return f"dataset {plain_text(dataset_hash)[:_HASH_DIGITS]}"
+
+
+def settings_text(record: RunRecord) -> str:
+    """``grounded:3 1f0c9a``: profile, version, and a digest of all settings that change scores."""
+    return _NO_SIGNATURE if record.signature is None else plain_text(record.signature.short)
 
 
 def roles_text(record: RunRecord, is_last_passing: bool) -> str:

@@ -1,4 +1,4 @@
-"""Records of earlier runs in; the baseline out."""
+"""Records of earlier runs in; the baseline out, and which runs were not comparable."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
 from rag_eval.errors import InputError
+from rag_eval.options.signature import Signature
+from rag_eval.results.summaries import setting_differences
+from rag_eval.runs.run_records import RunRecord
+from rag_eval.samples import MetricId
 
 Strategy: TypeAlias = Literal["last_passing", "pinned"]
 
@@ -26,6 +30,15 @@ class Candidate(Protocol):
     def status(self) -> str | None: ...
     @property
     def branch(self) -> str | None: ...
+
+
+class Scored(Protocol):
+    """The settings of a run that is to be compared."""
+
+    @property
+    def metrics(self) -> tuple[MetricId, ...]: ...
+    @property
+    def signature(self) -> Signature | None: ...
 
 
 Run = TypeVar("Run", bound=Candidate)
@@ -69,6 +82,51 @@ def find_baseline(
         if on_branch is not None:
             return on_branch
     return passed[0] if passed else None
+
+
+def last_passing(
+    records: Iterable[RunRecord],
+    branch: str | None = None,
+    fallback_branch: str | None = FALLBACK_BRANCH,
+    *,
+    like: Scored | None = None,
+) -> tuple[RunRecord | None, str | None]:
+    """The newest passing run whose scores can be compared with those of ``like``.
+
+    Parameters
+    ----------
+    records : iterable of RunRecord
+        Runs of one dataset.
+    branch, fallback_branch : str, optional
+        As for :func:`find_baseline`.
+    like : RunRecord or ScoredRun, optional
+        None accepts all settings.
+
+    Returns
+    -------
+    run or None, note or None
+        The note names the run that would have been taken, and the settings that it does not share.
+    """
+    known = list(records)
+    first = find_baseline(known, "last_passing", branch, fallback_branch)
+    if first is None or like is None or not (why := setting_faults(first, like)):
+        return first, None
+    same = [record for record in known if not setting_faults(record, like)]
+    note = (
+        f"skipped {first.run_id} as the last passing run: it was scored with other settings "
+        f"({'; '.join(why)})"
+    )
+    return find_baseline(same, "last_passing", branch, fallback_branch), note
+
+
+def setting_faults(baseline: Scored, run: Scored) -> list[str]:
+    """Why scores of a run cannot be compared with those of a baseline; empty if they can."""
+    shared = [metric for metric in run.metrics if metric in baseline.metrics]
+    if not shared:
+        return ["no metric in common"]
+    if baseline.signature is None or run.signature is None:
+        return []  # unknown: the comparison itself decides
+    return setting_differences(run.signature, baseline.signature, shared)
 
 
 def age_note(record: Candidate, now: datetime | None = None) -> str | None:

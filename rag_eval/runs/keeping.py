@@ -10,6 +10,7 @@ from rag_eval.options.plan import Plan
 from rag_eval.results.batch import BatchSummary
 from rag_eval.runs.git_state import git_state
 from rag_eval.runs.kept_rows import KeptRows
+from rag_eval.runs.run_records import Status
 from rag_eval.runs.store import RunStore
 from rag_eval.scoring.engine import ScoredBlock
 
@@ -46,8 +47,13 @@ class RunKeeper:
             return ["the run was interrupted, so it was not saved in the store"]
         return self._rows.notes()
 
-    def keep(self, name: str, result: BatchSummary, *, passed: bool | None) -> str:
-        """Save the run in the store, with its verdict if it has one; return its id."""
+    def keep(
+        self, name: str, result: BatchSummary, *, passed: bool | None, gated: bool = False
+    ) -> str:
+        """Save the run in the store, with its verdict if it has one; return its id.
+
+        Only a run that was compared with a baseline is ``gated``.
+        """
         judging = result.judging
         run = self._rows.run(
             name,
@@ -57,8 +63,16 @@ class RunKeeper:
         )
         return self._store.add(
             run,
-            status=None if passed is None else "passed" if passed else "failed",
+            status=_status(passed, gated),
             aggregates=result.aggregates,
             git=git_state(),
             config=self._config,
         )
+
+
+def _status(passed: bool | None, gated: bool) -> Status | None:
+    if passed is None:
+        return None
+    if not passed:
+        return "failed"
+    return "passed" if gated else "guards held"

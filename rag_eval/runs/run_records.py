@@ -16,7 +16,11 @@ from rag_eval.plumbing import json_text
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.samples import MetricId
 
-Status: TypeAlias = Literal["passed", "failed"]
+Status: TypeAlias = Literal["guards held", "passed", "failed"]
+"""What a run was found to be; only one that a gate passed becomes a baseline."""
+
+GUARDS_HELD: Final = "guards held"
+UNGATED: Final = "ungated"
 
 _SECRET: Final = re.compile(
     r"(^|_|-)(key|token|secret|secrets|password|passwd|authorization|credentials?|cookies?|headers)$",
@@ -41,8 +45,8 @@ class RunRecord:
         ``run-20261122-143001-8f3a2c``: the time it was added, in UTC, and six random digits.
     created_at : str
         The same time in ISO 8601, to the millisecond.
-    status : {"passed", "failed"} or None
-        Whether the run passed its gates; None if no gate was set.
+    status : {"guards held", "passed", "failed"} or None
+        Whether a gate passed, or only guards were checked and held; None if nothing was checked.
     dataset_hash, git_commit, branch : str or None
     dirty : bool or None
         Whether files were changed since the commit.
@@ -80,6 +84,11 @@ class RunRecord:
     pins: tuple[str, ...] = ()
 
     @property
+    def state(self) -> str:
+        """The status as a word: ``ungated`` for None."""
+        return self.status or UNGATED
+
+    @property
     def means(self) -> dict[MetricId, float | None]:
         """The mean of each metric; None where no row has a score or a mean is meaningless."""
         return {
@@ -97,7 +106,7 @@ class RunRecord:
         return {
             "runId": self.run_id,
             "createdAt": self.created_at,
-            "status": self.status,
+            "status": self.state,
             "datasetHash": self.dataset_hash,
             "gitCommit": self.git_commit,
             "branch": self.branch,
@@ -121,7 +130,8 @@ class _Stored(msgspec.Struct):
 
     run_id: str
     created_at: str
-    status: Status | None
+    status: Literal["passed", "failed"] | None
+    gated: Literal[0, 1]
     dataset_hash: str | None
     git_commit: str | None
     branch: str | None
@@ -149,6 +159,8 @@ def stored_record(columns: Mapping[str, Any], pins: Iterable[str]) -> RunRecord:
     found = msgspec.structs.asdict(msgspec.convert({**columns, **decoded}, _Stored))
     signature, dirty = found["signature"], found["dirty"]
     datetime.fromisoformat(found["created_at"])
+    if not found.pop("gated") and found["status"] == "passed":
+        found["status"] = GUARDS_HELD
     for name, values in found["aggregates"].items():
         Fields(values, f"aggregates.{name}").number_or_none("mean")
     found["signature"] = None if signature is None else Signature.from_dict(signature)

@@ -17,10 +17,16 @@ from rag_eval.errors import InputError, glance
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.sqlite_files import transaction
 from rag_eval.results.aggregates import MetricAggregate, aggregate_metric
-from rag_eval.runs.baselines import FALLBACK_BRANCH, find_baseline
+from rag_eval.runs.baselines import FALLBACK_BRANCH, Scored, last_passing
 from rag_eval.runs.git_state import GitState
 from rag_eval.runs.run_parts import parts_of, run_of_parts
-from rag_eval.runs.run_records import RunRecord, Status, plain_config, stored_record
+from rag_eval.runs.run_records import (
+    GUARDS_HELD,
+    RunRecord,
+    Status,
+    plain_config,
+    stored_record,
+)
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE, LATEST
 from rag_eval.runs.store_schema import opened_store, snapshot
@@ -29,9 +35,9 @@ from rag_eval.samples import MetricId
 _MOST_TRIES: Final = 8
 _PIN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _COLUMNS: Final = (
-    "seq, run_id, created_at, status, dataset_hash, git_commit, branch, dirty, library_version, "
-    "n_rows, metrics, lower_is_better, signature, aggregates, config, n_judgements, "
-    "n_failed_judgements"
+    "seq, run_id, created_at, status, gated, dataset_hash, git_commit, branch, dirty, "
+    "library_version, n_rows, metrics, lower_is_better, signature, aggregates, config, "
+    "n_judgements, n_failed_judgements"
 )
 
 
@@ -87,8 +93,8 @@ class RunStore:
         Parameters
         ----------
         run : ScoredRun
-        status : {"passed", "failed"}, optional
-            Whether the run passed its gates, if known.
+        status : {"guards held", "passed", "failed"}, optional
+            Whether a gate passed, or only guards were checked and held.
         dataset_hash : str, optional
             The value of :func:`~rag_eval.runs.dataset_hash.dataset_hash` for its samples, if the
             run does not have it.
@@ -104,12 +110,12 @@ class RunStore:
         str
             The id of the run in this store.
         """
-        _check_status(status)
+        columns = _status_columns(status)
         if dataset_hash is not None:
             run = replace(run, dataset_hash=dataset_hash)
         parts = parts_of(run)
         created_at = self._now().astimezone(UTC)
-        values = _row_of(run, status, aggregates or _aggregates_of(run), git, config)
+        values = {**_row_of(run, aggregates or _aggregates_of(run), git, config), **columns}
         values["created_at"] = created_at.isoformat(timespec="milliseconds")[:-6] + "Z"
         with opened_store(self.path, create=True) as connection, transaction(connection):
             run_id = _free_id(connection, created_at)
@@ -121,11 +127,14 @@ class RunStore:
         return run_id
 
     def set_status(self, run_id: str, status: Status | None) -> None:
-        """Save whether a run passed its gates."""
-        _check_status(status)
+        """Save whether a run passed its gate."""
+        columns = _status_columns(status)
         with opened_store(self.path, create=False) as connection, transaction(connection):
             seq = self._seq(connection, run_id)
-            connection.execute("UPDATE runs SET status = ? WHERE seq = ?", (status, seq))
+            connection.execute(
+                "UPDATE runs SET status = :status, gated = :gated WHERE seq = :seq",
+                {**columns, "seq": seq},
+            )
 
     def pin(self, run_id: str, name: str = DEFAULT_PIN) -> None:
         """Pin a run as a baseline under a name; it replaces the run pinned under that name."""
@@ -219,8 +228,9 @@ class RunStore:
         fallback_branch: str | None = FALLBACK_BRANCH,
         *,
         before: str | None = None,
+        like: Scored | None = None,
     ) -> RunRecord | None:
-        """The newest passing run of a dataset.
+        """The newest run of a dataset that passed a gate.
 
         Parameters
         ----------
@@ -230,27 +240,37 @@ class RunStore:
             Searched in this order, then any branch.
         before : str, optional
             The id of a run: only runs added before it are considered.
+        like : RunRecord or ScoredRun, optional
+            Only runs whose settings allow a comparison with this run are considered.
         """
-        records = [record for record in self._records() if record.dataset_hash == dataset_hash]
-        if before is not None:
-            ids = [record.run_id for record in records]
-            own = self.record(before).run_id
-            if own in ids:
-                records = records[ids.index(own) + 1 :]
-        return find_baseline(records, "last_passing", branch, fallback_branch)
+        records = (run for run in self.passing(before=before) if run.dataset_hash == dataset_hash)
+        return last_passing(records, branch, fallback_branch, like=like)[0]
+
+    def passing(self, *, before: str | None = None) -> list[RunRecord]:
+        """The runs that passed a gate, newest first; with ``before`` those added before a run."""
+        return self._records(passing=True, before=before)
 
     def _records(
-        self, dataset_hash: str | None = None, branch: str | None = None
+        self,
+        dataset_hash: str | None = None,
+        branch: str | None = None,
+        *,
+        passing: bool = False,
+        before: str | None = None,
     ) -> list[RunRecord]:
-        wheres, values = [], []
+        wheres: list[str] = ["status = 'passed' AND gated"] if passing else []
+        values: list[Any] = []
         if dataset_hash is not None:
             wheres.append("substr(dataset_hash, 1, ?) = ?")
             values += [len(dataset_hash), _storable(dataset_hash)]
         if branch is not None:
             wheres.append("branch = ?")
             values.append(_storable(branch))
-        where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
         with opened_store(self.path, create=False) as connection, snapshot(connection):
+            if before is not None:
+                wheres.append("seq < ?")
+                values.append(self._seq(connection, before))
+            where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
             rows = connection.execute(
                 f"SELECT {_COLUMNS} FROM runs{where} ORDER BY seq DESC", values
             ).fetchall()
@@ -290,9 +310,13 @@ class RunStore:
         return int(rows[0][0])
 
 
-def _check_status(status: object) -> None:
-    if status not in (None, "passed", "failed"):
-        raise InputError(f"status must be 'passed', 'failed' or None, got {status!r:.80}")
+def _status_columns(status: object) -> dict[str, Any]:
+    if status not in (None, GUARDS_HELD, "passed", "failed"):
+        raise InputError(
+            f"status must be 'guards held', 'passed', 'failed' or None, got {status!r:.80}"
+        )
+    held = status == GUARDS_HELD
+    return {"status": "passed" if held else status, "gated": int(not held)}
 
 
 def _pins(connection: sqlite3.Connection) -> dict[int, list[str]]:
@@ -313,16 +337,14 @@ def _aggregates_of(run: ScoredRun) -> dict[MetricId, MetricAggregate]:
 
 def _row_of(
     run: ScoredRun,
-    status: Status | None,
     aggregates: Mapping[MetricId, MetricAggregate],
     git: GitState | None,
     config: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """The columns of the table of runs, except id and time."""
+    """The columns of the table of runs, except id, time and status."""
     state = GitState() if git is None else git
     signature = None if run.signature is None else run.signature.to_dict()
     return {
-        "status": status,
         "dataset_hash": None if run.dataset_hash is None else _storable(run.dataset_hash),
         "git_commit": None if state.commit is None else _storable(state.commit),
         "branch": None if state.branch is None else _storable(state.branch),

@@ -238,3 +238,86 @@ def test_a_metric_of_ones_own_may_be_better_when_it_falls(
     unknown = gate(after, "--baseline", before, "--lower-is-better", "faithfulness")
     assert unknown.exit_code == 2
     assert "lower_is_better names 'faithfulness', which is not compared" in unknown.stderr
+
+
+# ------------------------------------------------------------- what a gate must notice in a store
+
+GOOD = "red fox {n}."
+BAD = "blue whale sings."
+
+
+def stored(n_bad: int, *flags: object, rows: int = 30, reworded: int = 0) -> str:
+    """A run that was saved: the first rows have a bad answer, or another question."""
+    found = [
+        {
+            "id": f"q{n}",
+            "question": f"{'which' if n < reworded else 'what'} fox is {n}?",
+            "answer": BAD if n < n_bad else GOOD.format(n=n),
+            "contexts": [GOOD.format(n=n)],
+            "ground_truth": f"fox {n}",
+        }
+        for n in range(rows)
+    ]
+    path = Path("rows.jsonl")
+    path.write_text("".join(json.dumps(row) + "\n" for row in found), "utf-8")
+    done = rag_eval(
+        "run", str(path), "--metrics", "faithfulness", "--quiet", *map(str, flags), "--store"
+    )
+    assert done.exit_code == 0, done.stderr
+    return str(listed()[0]["runId"])
+
+
+def listed() -> list[dict[str, Any]]:
+    runs = json.loads(rag_eval("history", "--format", "json").stdout)["runs"]
+    assert isinstance(runs, list)
+    return runs
+
+
+@pytest.mark.parametrize("flags", [(), ("--min-mean", "faithfulness=0.5")], ids=["plain", "guards"])
+def test_a_run_that_no_gate_passed_is_no_baseline(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run whose guards held became the baseline, though nothing had compared it."""
+    monkeypatch.chdir(tmp_path)
+    stored(0)
+    assert gate("--store", "--run", "latest").stdout.startswith("PASS  NEW")
+    slipped = stored(12, *flags)
+    assert listed()[0]["status"] == ("guards held" if flags else "ungated")
+    stored(12)
+    done = gate("--store", "--run", "latest")
+    assert done.exit_code == 1, done.stdout
+    assert slipped not in done.stdout
+    assert [run["status"] for run in listed()][::2] == ["failed", "passed"]
+
+
+def test_two_profiles_in_one_store_do_not_block_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest passing run was of the other profile: exit code 2, NOT COMPARABLE."""
+    monkeypatch.chdir(tmp_path)
+    profiles = ("overlap", "grounded")
+    first = {}
+    for profile in profiles:
+        first[profile] = stored(0, "--profile", profile)
+        done = gate("--store", "--run", "latest")
+        assert done.stdout.startswith("PASS  NEW"), done.stdout + done.stderr
+    for n_bad, code in ((0, 0), (12, 1)):
+        for profile in profiles:
+            stored(n_bad, "--profile", profile)
+            done = gate("--store", "--run", "latest")
+            assert done.exit_code == code, done.stdout + done.stderr
+            assert f"against {first[profile]} (last passing)" in done.stdout
+            # A failed run does not replace the baseline.
+            first[profile] = listed()[0]["runId"] if code == 0 else first[profile]
+    stored(0, "--profile", "overlap")
+    done = gate("--store", "--run", "latest")
+    assert "it was scored with other settings (profile: grounded, not overlap" in done.stderr
+    # The pin is one run: another profile needs its own, and the message says how.
+    rag_eval("baseline", "pin", first["grounded"])
+    done = gate("--store", "--run", "latest")
+    assert done.exit_code == 2
+    assert "add --pin NAME to the gate" in done.stderr
+    assert gate("--store", "--run", "latest", "--pin", "overlap").exit_code == 0
+    marked = {run["runId"] for run in listed() if run["lastPassing"]}
+    assert first["grounded"] in marked
+    assert len(marked) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def test_a_run_is_kept_when_it_is_asked_for() -> None:
     assert done.exit_code == 0
     (record,) = RunStore(create=False).runs()
     assert f"saved in the store as {record.run_id}\n" in done.stderr
-    assert (record.status, record.branch, record.n_rows) == ("passed", "feat/x", 6)
+    assert (record.status, record.branch, record.n_rows) == ("guards held", "feat/x", 6)
     assert record.dataset_hash == dataset_hash(ROWS)
     assert record.config == {
         "metrics": ["faithfulness", "context_recall"],
@@ -87,11 +88,13 @@ def test_a_run_is_kept_when_it_is_asked_for() -> None:
 
 
 def test_the_status_is_the_verdict_that_was_printed() -> None:
-    assert run("--store").exit_code == 0
+    assert run("--store", "--output", "first.json").exit_code == 0
     assert run("--store", "--min-pass-rate", "1").exit_code == 1
     assert run("--store", "--min-pass-rate", "0.5").exit_code == 0
-    statuses = [record.status for record in RunStore(create=False).runs()]
-    assert statuses == ["passed", "failed", None]
+    for policy in ("node", "no-regression"):
+        assert run("--store", "--baseline", "first.json", "--policy", policy).exit_code == 0
+    states = [record.state for record in RunStore(create=False).runs()]
+    assert states == ["passed", "passed", "guards held", "failed", "ungated"]
 
 
 def test_a_store_by_name_and_the_run_in_json() -> None:
@@ -184,28 +187,33 @@ def test_a_run_that_was_interrupted_is_not_kept() -> None:
 
 def test_history_says_what_each_run_serves_as() -> None:
     run("--store", "--min-pass-rate", "0.5")
+    assert invoke("gate", "--store", "--run", "latest").exit_code == 0
     run("--store", "--min-pass-rate", "1")
     second, first = run_ids()
     assert invoke("baseline", "pin", "latest").stdout == f"pinned {second} under the name default\n"
     done = invoke("history", **BRANCH)
     assert (done.exit_code, done.stderr) == (0, "")
-    lines = done.stdout.splitlines()
-    assert lines[0].split()[:1] + lines[0].split()[3:] == [
-        *(second, "failed", "feat/x", "6", "rows", "pinned", "(default)"),
-    ]
-    assert lines[1] == "  faithfulness 0.667, context_recall 1.000"
-    assert lines[2].split()[:1] + lines[2].split()[3:] == [
-        *(first, "passed", "feat/x", "6", "rows", "last", "passing"),
-    ]
+    digits = dataset_hash(ROWS)[:12]
+    signature = RunStore(create=False).record(first).signature
+    assert signature is not None
+    assert re.fullmatch("overlap:1 [0-9a-f]{6}", signature.short)
+    both = ["feat/x", "6", "rows", "dataset", digits, *signature.short.split()]
+    shown = " ".join(done.stdout.split())
+    newer, older = shown[: shown.index(first)].split(), shown[shown.index(first) :].split()
+    means = ["faithfulness", "0.667,", "context_recall", "1.000"]
+    assert newer[:1] + newer[3:] == [second, "failed", *both, "pinned", "(default)", *means]
+    assert older[:1] + older[3:] == [first, "passed", *both, "last", "passing", *means]
 
 
 def test_history_as_json_and_by_its_filters() -> None:
-    run("--store", "--min-pass-rate", "0.5")
+    run("--store")
+    invoke("gate", "--store", "--run", "latest")
     run("--store", data=samples("other.jsonl", ROWS[:3]))
     value = json.loads(invoke("history", "--format", "json").stdout)
     assert value["store"] == ".rag_eval/runs.db"
     assert [one["runId"] for one in value["runs"]] == run_ids()
     assert [one["lastPassing"] for one in value["runs"]] == [False, True]
+    assert [one["status"] for one in value["runs"]] == ["ungated", "passed"]
     assert value["runs"][0]["means"] == {"faithfulness": 2 / 3, "context_recall": 1.0}
 
     def listed(*flags: object) -> list[str]:
@@ -264,7 +272,8 @@ def test_pins_by_name() -> None:
 
 
 def test_show_says_where_the_last_passing_run_was_looked_for() -> None:
-    run("--store", "--min-pass-rate", "0.5")
+    run("--store")
+    invoke("gate", "--store", "--run", "latest")
     (only,) = run_ids()
     done = invoke("baseline", "show", "--branch", "main")
     digits = dataset_hash(ROWS)[:12]
@@ -277,8 +286,9 @@ def test_show_says_where_the_last_passing_run_was_looked_for() -> None:
 
 
 def test_a_run_of_the_store_as_a_file() -> None:
-    run("--store", "--min-pass-rate", "0.5", "--store-columns", "topic")
+    run("--store", "--store-columns", "topic")
     (only,) = run_ids()
+    invoke("gate", "--store", "--run", only)
     invoke("baseline", "pin", only)
     files = {}
     for name in (only, "latest", "pinned", "pinned:default", "last-passing"):
@@ -300,7 +310,10 @@ def test_what_cannot_be_exported_is_told() -> None:
     messages = {
         ("--run", "pinned:x"): "nothing is pinned as 'x'",
         ("--run", "latest"): "has no runs",
-        ("--run", "last-passing"): "no run of the newest run's dataset has passed",
+        (
+            "--run",
+            "last-passing",
+        ): "no run with the dataset and settings of the newest run has passed a gate",
         ("--run", "latest", "--from", "d.json"): "--run and --from exclude each other",
         ("--columns", "topic"): "--columns needs --from",
     }
@@ -349,6 +362,7 @@ def test_no_command_starts_a_program_that_a_repository_names(
     monkeypatch.chdir(trap.folder)
     flags = ("--metrics", "faithfulness", "--min-mean", "faithfulness=0", "--quiet")
     assert invoke("run", samples(), *flags, "--store").exit_code == 0
+    assert invoke("gate", "--store", "--run", "latest").exit_code == 0
     for words in (("history",), ("baseline", "show"), ("baseline", "pin", "latest")):
         assert invoke(*words).exit_code == 0
     assert invoke("baseline", "export", "b.json", "--run", "last-passing").exit_code == 0

@@ -43,7 +43,7 @@ CHANGING = (
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Examples, a result file, and a store with three runs: passed, failed, without a gate."""
+    """Examples, a result file, and a store with a run of each state."""
     folder = tmp_path_factory.mktemp("terminal")
     shutil.copytree(ROOT / "examples", folder / "examples")
     with pytest.MonkeyPatch.context() as patch:
@@ -53,9 +53,11 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("RAG_EVAL_BRANCH", "feat/shorter-answers")
         scored = ("run", "examples/handbook.jsonl", "--profile", "grounded", "--quiet")
         assert invoke(*scored, "--output", "today.json").exit_code == 0
+        assert invoke(*scored, "--store").exit_code == 0
+        assert invoke("gate", "--store", "--run", "latest").exit_code == 0
         for flags, code in (
-            (["--min-pass-rate", "0.5"], 0),
             (["--min-pass-rate", "1"], 1),
+            (["--min-pass-rate", "0.5"], 0),
             ([], 0),
         ):
             assert invoke(*scored, "--store", *flags).exit_code == code

@@ -14,7 +14,13 @@ from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.figures import NONE, score_text, shown_name
-from rag_eval.reports.history import commit_text, roles_text, run_time_text
+from rag_eval.reports.history import (
+    commit_text,
+    dataset_text,
+    roles_text,
+    run_time_text,
+    settings_text,
+)
 from rag_eval.reports.page.charts import HEIGHT, WIDTH
 from rag_eval.reports.page.page import policy
 from rag_eval.reports.page.templating import asset, rendered, trusted
@@ -125,7 +131,9 @@ def _run(
     return {
         "id": record.run_id,
         "time": run_time_text(record.created_at),
-        "status": record.status,
+        "state": record.state,
+        "dataset": dataset_text(record.dataset_hash),
+        "settings": settings_text(record),
         "branch": NONE if record.branch is None else record.branch,
         "commit": commit_text(record),
         "n_rows": record.n_rows,
@@ -173,7 +181,7 @@ def _trend(name: MetricId, records: Sequence[RunRecord]) -> Trend | None:
             y=y(one.mean) or "",
             low=y(one.low),
             high=y(one.high),
-            status=record.status or "none",
+            status=record.status if record.status in ("passed", "failed") else "none",
             text=_told(record, one),
         )
         for place, (record, one) in enumerate(found)
@@ -201,5 +209,4 @@ def _trend(name: MetricId, records: Sequence[RunRecord]) -> Trend | None:
 
 def _told(record: RunRecord, mean: Mean) -> str:
     bounds = f", {mean.bounds}" if mean.bounds else ""
-    status = f", {record.status}" if record.status else ""
-    return f"{run_time_text(record.created_at)}: {score_text(mean.mean)}{bounds}{status}"
+    return f"{run_time_text(record.created_at)}: {score_text(mean.mean)}{bounds}, {record.state}"

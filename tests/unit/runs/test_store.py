@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import shutil
 import signal
 import sqlite3
 import stat
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rag_eval.errors import InputError
+from rag_eval.options.signature import Signature
 from rag_eval.runs import store_schema
 from rag_eval.runs.git_state import GitState
 from rag_eval.runs.run_parts import parts_of, run_of_parts
@@ -186,7 +189,7 @@ def test_no_secret_is_kept(store: RunStore, path: Path) -> None:
         ({"ids": ["a", "b", None]}, {}, "every row needs an id"),
         ({"ids": ["a", "b", 3]}, {}, "ids must be strings"),
         ({"columns": {"topic": ["a"]}}, {}, "column 'topic' has 1 values for 3 rows"),
-        ({}, {"status": "errored"}, "status must be 'passed', 'failed' or None"),
+        ({}, {"status": "errored"}, "status must be 'guards held', 'passed', 'failed' or None"),
         ({}, {"config": {"judge": print}}, r"config\['judge'\] cannot be saved as JSON"),
         ({}, {"config": {"x": [math.nan]}}, r"config\['x'\]\[0\] must be a finite number"),
     ],
@@ -260,6 +263,42 @@ def test_a_run_is_not_its_own_baseline(store: RunStore) -> None:
     latest = store.last_passing("ab" * 32, before=third)
     assert latest is not None
     assert latest.run_id == second
+
+
+def test_guards_that_held_make_no_baseline(store: RunStore) -> None:
+    run_id = store.add(a_run(), status="guards held")
+    assert store.record(run_id).status == "guards held"
+    assert store.last_passing("ab" * 32) is None
+    store.set_status(run_id, "passed")
+    assert store.record(run_id).status == "passed"
+    assert [run.run_id for run in store.passing()] == [run_id]
+    store.set_status(run_id, "guards held")
+    assert store.passing() == []
+
+
+def other(signature: Signature = SIGNATURE, **changes: Any) -> Any:
+    """A run scored with other settings."""
+    return a_run(signature=replace(signature, **changes))
+
+
+def test_the_last_passing_run_has_the_same_settings(store: RunStore) -> None:
+    mine = store.add(a_run(), status="passed")
+    later = store.add(other(version=2), status="passed")
+    newest = store.add(other(profile="grounded", version=3), status="passed")
+    found = store.last_passing("ab" * 32, like=a_run())
+    assert found is not None
+    assert found.run_id == mine
+    found = store.last_passing("ab" * 32, like=other(version=2))
+    assert found is not None
+    assert found.run_id == later
+    found = store.last_passing("ab" * 32)
+    assert found is not None
+    assert found.run_id == newest
+    # Settings that no shared metric reads, and runs without a signature, are no obstacle.
+    for like in (other(options={**SIGNATURE.options, "more": 1}), a_run(signature=None)):
+        assert store.last_passing("ab" * 32, like=like) is not None
+    stranger = a_run(metrics=("answer_relevance", "context_precision"))
+    assert store.last_passing("ab" * 32, like=stranger) is None
 
 
 def test_a_gate_marks_a_run(store: RunStore) -> None:
@@ -435,7 +474,7 @@ def test_a_full_disk_loses_the_new_run_alone(store: RunStore, path: Path) -> Non
 
 
 def old_store(path: Path, n_steps: int) -> None:
-    """A file as an earlier release left it, with one run."""
+    """An empty file as an earlier release left it."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for step in store_schema.STEPS[:n_steps]:
             for statement in step:
@@ -444,29 +483,49 @@ def old_store(path: Path, n_steps: int) -> None:
         connection.execute(f"PRAGMA user_version = {n_steps}")
 
 
-def copy_runs(old: Path, new: Path) -> None:
-    with closing(sqlite3.connect(new, isolation_level=None)) as connection:
-        connection.execute("ATTACH ? AS old", (str(old),))
-        for table in ("runs", "run_parts"):
-            connection.execute(f"INSERT INTO {table} SELECT * FROM old.{table}")
-        connection.execute("DETACH old")
+OLD_RUNS = [
+    "run-20261125-143001-2c7da6",
+    "run-20261124-143001-5cb4fc",
+    "run-20261123-143001-a3c89b",
+]
 
 
-def test_an_older_version_is_brought_up_to_date_with_its_runs(
-    store: RunStore, path: Path, tmp_path: Path
-) -> None:
-    run_id = store.add(a_run(), status="passed")
-    older = tmp_path / "older.db"
-    old_store(older, 1)
-    copy_runs(path, older)
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """A store of version 2: an ungated run, one that passed, and one that failed and is pinned."""
+    path = tmp_path / "older.db"
+    shutil.copy(ROOT / "tests" / "fixtures" / "stores" / "version-2.db", path)
+    return path
+
+
+def test_an_older_version_is_brought_up_to_date_with_its_runs(older: Path) -> None:
     with closing(sqlite3.connect(older)) as connection, pytest.raises(sqlite3.Error):
-        connection.execute("SELECT * FROM pins")
-    found = RunStore(older, create=False)
-    assert_same(found.load(run_id), a_run())
-    found.pin(run_id)
-    assert found.runs()[0].pins == ("default",)
+        connection.execute("SELECT gated FROM runs")
+    store = RunStore(older, create=False)
+    records = store.runs()
+    assert [record.run_id for record in records] == OLD_RUNS
+    assert [record.state for record in records] == ["failed", "passed", "ungated"]
+    assert records[0].pins == ("release",)
+    last = store.last_passing(records[0].dataset_hash)
+    assert last is not None
+    assert last.run_id == OLD_RUNS[1]
+    found = store.load(OLD_RUNS[2])
+    assert found.ids == [f"q{n}" for n in range(12)]
+    assert found.column("faithfulness").tolist() == [0, 1, 1] * 4
+    assert found.columns == {"topic": ["a", "b"] * 6}
+    assert store.record(store.add(a_run(), status="guards held")).state == "guards held"
     with closing(sqlite3.connect(older)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (store_schema.VERSION,)
+
+
+def test_a_file_of_the_first_version_gets_its_tables(tmp_path: Path) -> None:
+    older = tmp_path / "older.db"
+    old_store(older, 1)
+    store = RunStore(older, create=False)
+    run_id = store.add(a_run(), status="passed")
+    store.pin(run_id)
+    assert_same(store.load(run_id), a_run())
+    assert store.runs()[0].pins == ("default",)
 
 
 def test_an_empty_file_is_an_empty_store(path: Path) -> None:
