@@ -77,7 +77,8 @@ def compare_command(old: str, new: str, **options: Any) -> None:
     test for verdicts. The p values of all gating metrics, over all rows and each slice, are
     adjusted by Holm's method, so that comparing two equal runs shows a regression at most 5 % of
     the time. INCONCLUSIVE does not mean that nothing changed: the confidence interval shows how
-    large the change may be.
+    large the change may be. A drop of at most --tolerance is WITHIN TOLERANCE, also if the test
+    shows it. A metric that lost scores is MISSING SCORES unless it regressed.
 
     Runs that were scored under different settings are not comparable: this is an error unless you
     add --force. Result files whose rows have no ids are compared by their means only, without a
@@ -99,14 +100,15 @@ def compare_command(old: str, new: str, **options: Any) -> None:
         _refuse_with_independent(options)
         _describe(old, new, form, options)
         return
-    from rag_eval.comparing.two_runs import compare
+    from rag_eval.comparing.two_runs import TOLERANCE, compare
     from rag_eval.reports.comparison import comparison_markdown, print_comparison
     from rag_eval.reports.console import console_for
 
     shown = {"top": options.pop("top"), "worst_case": options.pop("worst_case")}
     for name in ("metrics", "gating"):
         options[name] = options[name] or None
-    comparison = compare(old, new, **{**options, "margin": options["margin"] or 0.0})
+    given = {"margin": options["margin"] or 0.0, "tolerance": options["tolerance"] or TOLERANCE}
+    comparison = compare(old, new, **{**options, **given})
     if files.html is not None:
         from rag_eval.reports.page.compared_pages import write_comparison_page
 
@@ -123,7 +125,7 @@ def compare_command(old: str, new: str, **options: Any) -> None:
 
 
 def _refuse_with_independent(options: Mapping[str, Any]) -> None:
-    for name in ("gating", "cluster_by", "slices", "margin", "worst_case"):
+    for name in ("gating", "cluster_by", "slices", "margin", "tolerance", "worst_case"):
         if options[name]:
             flag = "--" + name.removesuffix("s").replace("_", "-")
             raise click.UsageError(f"--independent does not pair or test rows: remove {flag}")

@@ -148,6 +148,15 @@ TEST_FLAGS: Final = flags(
         help="Largest accepted loss of the mean, for all metrics or for one (repeatable).",
     ),
     click.option(
+        "--tolerance",
+        multiple=True,
+        metavar="X|METRIC=X",
+        shell_complete=completed_number,
+        callback=reading(margins),
+        help="A drop that a test shows but that is no larger is WITHIN TOLERANCE, for all metrics "
+        "or for one (repeatable) [0.005].",
+    ),
+    click.option(
         "--alpha",
         type=A_SHARE,
         default=0.05,

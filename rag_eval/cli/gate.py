@@ -8,12 +8,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import TEST_FLAGS, flag_of, format_flag, reading
 from rag_eval.cli.judging import ENDED_CODES
-from rag_eval.cli.parameters import (
-    A_SHARE,
-    completed_metric,
-    completed_number,
-    null_rates,
-)
+from rag_eval.cli.parameters import completed_metric, completed_number, null_rates
 from rag_eval.cli.printing import print_found
 from rag_eval.cli.report_flags import print_written, report_files, report_flags, this_command
 from rag_eval.errors import InputError
@@ -85,12 +80,8 @@ _GATES: Final = declared(RunOptions)
     metavar="X|METRIC=X",
     help="Guard: maximum share of rows without a score, for every metric or for one.",
 )
-@click.option(
-    "--max-null-rise",
-    type=A_SHARE,
-    metavar="X",
-    help="Guard: maximum rise of that share against a baseline.",
-)
+@flag_of(_GATES["max_null_rise"])
+@flag_of(_GATES["max_missing_rows"])
 @click.option(
     "--critical",
     multiple=True,
@@ -124,12 +115,16 @@ def gate_command(new: str | None, **flags: Any) -> int:
 
     no-regression fails if a test shows a mean to be worse by more than the margin (default 0). The
     p values are adjusted for all metrics and slices: if nothing changed, at most 5 % of builds
-    fail. IMPROVED, NO CHANGE, INCONCLUSIVE and TOO FEW ROWS pass; the smallest difference that is
-    detectable with a power of 80 % is shown beside them.
+    fail. A drop of at most --tolerance passes. IMPROVED, NO CHANGE, INCONCLUSIVE and TOO FEW ROWS
+    pass; the smallest difference that is detectable with a power of 80 % is shown beside them.
 
     non-inferior passes only if any loss of every mean is shown to be smaller than the margin, which
     is required. Use it when a wrong pass costs more than a wrong failure. With too few rows it
     fails.
+
+    Both also fail with MISSING SCORES if a test shows that the share of null scores of a metric
+    rose, and it rose by more than --max-null-rise, and with MISSING ROWS if the run lacks more than
+    --max-missing-rows of the baseline's rows.
 
     omk, regtrace and node follow the rules of those tools. omk passes only if the composite score
     is shown to improve. regtrace fails if the mean composite score falls by more than 5 % of the
@@ -183,8 +178,9 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     guards = _guards(flags)
     names = ("policy", "alpha", "care", "lower_is_better", "slices", "cluster_by", "id_field")
     options = {name: flags[name] for name in (*names, "n_resamples", "seed", "force")}
-    options |= {"gating": flags["metrics"] or None, "margin": flags["margin"] or None}
-    options["guards"] = guards
+    limits = ("margin", "tolerance", "max_null_rise", "max_missing_rows")
+    options |= {name: None if flags[name] == {} else flags[name] for name in limits}
+    options |= {"gating": flags["metrics"] or None, "guards": guards}
     store, run_id = flags["store"], flags["run_id"]
     files = [NamedBaseline("file", name) for name in flags["baselines"]]
     if run_id is not None and store is None:
@@ -203,8 +199,9 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
         return gate_against_store(new, kept, **of_store, **options)
     if flags["branch"] is not None and store is None:
         raise InputError("--branch needs --store")
-    if guards.max_null_rise is not None and store is None and not files:
-        raise InputError("--max-null-rise needs a baseline: --baseline or --store")
+    for name in ("max_null_rise", "max_missing_rows"):
+        if options[name] is not None and not files:
+            raise InputError(f"{_GATES[name].flag_name} needs a baseline: --baseline or --store")
     if not files and not guards.given:
         raise InputError(
             "rag-eval gate has nothing to check: give --baseline, --store or a limit such as "
@@ -232,7 +229,6 @@ def _guards(flags: dict[str, Any]) -> Guards:
         max_mean=flags["max_mean"],
         min_pass_rate=flags["min_pass_rate"],
         max_null_rate=flags["max_null_rate"],
-        max_null_rise=flags["max_null_rise"],
         critical=ids,
         critical_tags=tags,
         critical_fails=flags["critical_fails"],

@@ -16,7 +16,8 @@ _PANELS: Final = {
     "composite_threshold composite_weights config details worst target judges variant "
     "label_threshold scale measurement bounds threshold",
     "Gates": "min_pass_rate min_mean max_mean max_judge_failures baseline baselines gating policy "
-    "margin lower_is_better cluster_by slices max_null_rate max_null_rise critical "
+    "margin tolerance lower_is_better cluster_by slices max_null_rate max_null_rise "
+    "max_missing_rows critical "
     "critical_fails care store run_id pin branch regression_threshold allow_signature_mismatch",
     "Output": "form output prefix summary html junit gitlab markdown github quiet store_columns "
     "slice_by gold_dir resume restart top",

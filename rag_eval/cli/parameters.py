@@ -273,6 +273,7 @@ OF_OPTION: Final[Mapping[str, _Reader]] = {
     "cascade_band": _bands,
     "judges": _judges,
     "margin": margins,
+    "tolerance": margins,
 }
 
 
@@ -288,6 +289,7 @@ def completion(option: Option) -> Callable[..., list[str]] | None:
         "prompt_overrides": completed_number,
         "cascade_band": completed_number,
         "margin": completed_number,
+        "tolerance": completed_number,
     }.get(option.name, completed_numbers if option.kind is NUMBER_BY_METRIC else None)
 
 

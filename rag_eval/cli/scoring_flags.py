@@ -138,7 +138,7 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         ):
             if given.get(name):
                 raise InputError(f"{flag} has no effect without --mode llm, hybrid or cascade")
-    against = ("regression_threshold", "allow_signature_mismatch")
-    for name in (*against, "policy", "margin", "alpha", "care"):
+    against = ("regression_threshold", "allow_signature_mismatch", "policy", "margin", "tolerance")
+    for name in (*against, "max_null_rise", "max_missing_rows", "alpha", "care"):
         if name in given and "baseline" not in options:
             raise InputError(f"{known[name].flag_name} needs --baseline FILE, the earlier run")

@@ -19,7 +19,7 @@ def disagreements(comparison: RunComparison) -> list[MetricChange]:
         if change.gating
         and change.test is not None
         and change.difference.low is not None
-        and _by_test(change) != _by_interval(change)
+        and comparison.shown_by_test(change) != _by_interval(change)
     ]
 
 
@@ -38,10 +38,6 @@ def disagreement_line(comparison: RunComparison) -> str | None:
         f"two-sided, for one mean, at level {options.level:.4g}; the test is one-sided and limits "
         f"the chance of a false alarm{family} to {options.alpha:g}. The test decides"
     )
-
-
-def _by_test(change: MetricChange) -> Status | None:
-    return change.verdict if change.verdict.is_found else None
 
 
 def _by_interval(change: MetricChange) -> Status | None:

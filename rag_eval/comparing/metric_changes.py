@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from rag_eval.comparing.metric_tests import paired_tests
-from rag_eval.comparing.null_changes import null_change
+from rag_eval.comparing.null_changes import NullChange, lost_scores, null_change
 from rag_eval.comparing.pairing import RowTable
 from rag_eval.comparing.row_changes import row_statuses, status_counts
 from rag_eval.comparing.run_comparison import ComparisonOptions, settled
@@ -36,10 +36,11 @@ class Member(NamedTuple):
     gating: bool
     higher_is_better: bool
     margin: float
+    tolerance: float
 
 
 class _Part(NamedTuple):
-    """The rows of one slice, or all."""
+    """The rows of one slice, or all; its tests are those of the scores, then of the nulls."""
 
     slice: Slice | None
     rows: Flags
@@ -56,16 +57,17 @@ def metric_changes(
     wholes = [None, *slices]
     options = _enough_patterns(members, len(wholes), options)
     parts = [_part(table, members, found, clusters, options) for found in wholes]
-    adjusted = _adjusted(parts, members)
+    adjusted = _adjusted(parts, members, options.alpha)
     changes = []
     for part, tests in zip(parts, adjusted, strict=True):
         n_family = sum(
             one is not None and member.gating
             for each in adjusted
-            for one, member in zip(each, members, strict=True)
+            for one, member in zip(each, [*members, *members], strict=True)
         )
         for column, member in enumerate(members):
-            changes.append(_change(table, member, part, column, tests[column], n_family, options))
+            both = tests[column], tests[len(members) + column]
+            changes.append(_change(table, member, part, column, both, n_family, options))
     return changes
 
 
@@ -78,7 +80,8 @@ def _enough_patterns(
     alpha / k: with too few patterns not even the largest loss would be found.
     """
     n_gating = sum(member.gating for member in members)
-    n_tests = n_parts * max(n_gating, len(members) - n_gating)
+    # The scores and the nulls of each metric.
+    n_tests = 2 * n_parts * max(n_gating, len(members) - n_gating)
     least = math.ceil(_PATTERNS_TO_REJECT * n_tests / options.alpha)
     return replace(options, n_resamples=max(options.n_resamples, least))
 
@@ -111,21 +114,39 @@ def _part(
     with np.errstate(invalid="ignore"):
         binary = np.isnan(better) | (((old == 0) | (old == 1)) & ((new == 0) | (new == 1)))
     mine = None if clusters is None else [clusters[place] for place in paired.tolist()]
-    margins = [member.margin for member in members]
-    tests = paired_tests(better, binary.all(axis=0), margins, mine, options)
+    lost = np.stack([lost_scores(table, member.name, paired) for member in members], axis=1)
+    margins = [*(member.margin for member in members), *[0.0] * len(members)]
+    verdicts = np.concatenate([binary, lost == np.round(lost)], axis=1)
+    tests = paired_tests(
+        np.concatenate([better, lost], axis=1), verdicts.all(axis=0), margins, mine, options
+    )
     return _Part(within, rows, mine, better, tests)
 
 
-def _adjusted(parts: Sequence[_Part], members: Sequence[Member]) -> list[list[PairedTest | None]]:
-    """The tests of all parts, adjusted in two families: gating metrics and all others."""
+def _adjusted(
+    parts: Sequence[_Part], members: Sequence[Member], alpha: float
+) -> list[list[PairedTest | None]]:
+    """The tests of all parts, adjusted in two families: gating metrics and all others.
+
+    A test of nulls that could not reject whatever it found is left out: most metrics never lose a
+    score, and must not make the tests of scores weaker. By Tarone's rule that changes no error.
+
+    References
+    ----------
+    Tarone, A modified Bonferroni method for discrete data (1990).
+    """
     found = [list(part.tests) for part in parts]
     for gating in (True, False):
         family = [
             (tests, column, test)
             for tests in found
-            for column, (test, member) in enumerate(zip(tests, members, strict=True))
+            for column, (test, member) in enumerate(zip(tests, [*members, *members], strict=True))
             if test is not None and member.gating == gating
         ]
+        for tests, column, test in family:
+            if column >= len(members) and test.smallest_p > alpha / len(family):
+                tests[column] = None
+        family = [each for each in family if each[0][each[1]] is not None]
         adjust = holm if gating else benjamini_hochberg
         name: Adjustment = "holm" if gating else "benjamini-hochberg"
         worse = adjust([test.p_worse for _, _, test in family])
@@ -144,11 +165,16 @@ def _change(
     member: Member,
     part: _Part,
     column: int,
-    test: PairedTest | None,
+    tests: tuple[PairedTest | None, PairedTest | None],
     n_family: int,
     options: ComparisonOptions,
 ) -> MetricChange:
-    better = part.better[:, column]
+    better, (test, null_test) = part.better[:, column], tests
+    nulls = null_change(table, member.name, part.rows)
+    if (raw := part.tests[len(part.tests) // 2 + column]) is not None:
+        nulls = replace(nulls, p_worse=raw.p_worse)
+    if null_test is not None:
+        nulls = replace(nulls, adjusted_p_worse=null_test.adjusted_p_worse)
     old, new = (scores[part.rows] for scores in table.column(member.name))
     in_old, in_new = table.in_old[part.rows], table.in_new[part.rows]
     bounded = table.holds_shares(member.name)
@@ -160,22 +186,33 @@ def _change(
     if whole:
         statuses = row_statuses(table, member.name, member.higher_is_better, options.epsilon)
         counts = status_counts(statuses)
+    means = _mean(old, in_old), _mean(new, in_new)
+    lost_all = bool(means[0].n) and not means[1].n
+    loss = -turn * difference.estimate
     return MetricChange(
         name=member.name,
         slice=part.slice,
         gating=member.gating,
         higher_is_better=member.higher_is_better,
         margin=member.margin,
-        old=_mean(old, in_old),
-        new=_mean(new, in_new),
+        tolerance=member.tolerance,
+        old=means[0],
+        new=means[1],
         old_interval=_interval(table, old, in_old, part.rows, bounded, options),
         new_interval=_interval(table, new, in_new, part.rows, bounded, options),
         difference=difference,
         n_pairs=int((~np.isnan(better)).sum()),
         test=test,
-        verdict=_verdict(test, options.alpha),
+        verdict=_verdict(
+            test,
+            options.alpha,
+            is_large=loss > member.tolerance + options.epsilon,
+            nulls=nulls,
+            lost_all=lost_all,
+            lost_rows=bool((in_old & ~in_new).any()),
+        ),
         detectable=_detectable(better, part.clusters, n_family if member.gating else 1, options),
-        nulls=null_change(table, member.name, options.alpha) if whole else None,
+        nulls=nulls,
         rows=counts,
     )
 
@@ -220,15 +257,28 @@ def _interval(
     return mean_interval(known, bounds=bounds, groups=groups, level=options.level)
 
 
-def _verdict(test: PairedTest | None, alpha: float) -> Status:
+def _verdict(
+    test: PairedTest | None,
+    alpha: float,
+    *,
+    is_large: bool,
+    nulls: NullChange,
+    lost_all: bool,
+    lost_rows: bool,
+) -> Status:
+    fell = test is not None and test.adjusted_p_worse <= alpha
+    if fell and is_large:
+        return Status.REGRESSED
+    if nulls.n_lost or lost_all:
+        return Status.MISSING_SCORES
     if test is None:
         return Status.NOT_COMPARABLE
-    if test.adjusted_p_worse <= alpha:
-        return Status.REGRESSED
+    if fell:
+        return Status.WITHIN_TOLERANCE
     if test.adjusted_p_better <= alpha:
         return Status.IMPROVED
-    if not test.n_informative:
-        return Status.NO_CHANGE
+    if not test.n_informative and not nulls.n_gained:
+        return Status.MISSING_ROWS if lost_rows else Status.NO_CHANGE
     return Status.TOO_FEW_ROWS if test.smallest_p > alpha else Status.INCONCLUSIVE
 
 

@@ -1,23 +1,25 @@
-"""Which rows of two runs have a score in; whether scores went missing out."""
+"""Which rows of two runs have a score in; which scores went missing, and why, out."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from rag_eval.comparing.pairing import RowTable
-from rag_eval.plumbing.json_records import JsonRecord
-from rag_eval.stats.arrays import Floats
-from rag_eval.stats.paired import mcnemar_test
+from rag_eval.plumbing.json_records import record_json
+from rag_eval.plumbing.spelling import counted, p_text
+from rag_eval.samples import NullReason
+from rag_eval.stats.arrays import Flags, Floats, Whole
 
-LARGE_RISE: Final = 0.01
-"""A larger rise of the share of nulls is reported, whatever the test says."""
+# Shares of rows that are equal in exact arithmetic differ by less.
+_ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NullChange(JsonRecord):
+class NullChange:
     """How many rows of both runs have no score.
 
     Attributes
@@ -29,11 +31,16 @@ class NullChange(JsonRecord):
     n_lost, n_gained : int
         Rows with a score before and none now, and the reverse. Repeated rows count where the
         share of their repeats without a score rose, or fell.
+    rate_old, rate_new : float
+        Share of scores that are null.
+    reasons : mapping of str to int
+        Why the lost scores are null, the most frequent reason first.
     p_worse : float
-        McNemar's exact test, one-sided, of "as many scores were gained as were lost".
-    flagged : bool
-        The test rejects, or the share rose by more than :data:`LARGE_RISE`: the two means may
-        cover different rows.
+        One-sided p value of "as many scores were gained as were lost", by McNemar's exact test;
+        with clusters or repeats by sign flips.
+    adjusted_p_worse : float
+        Adjusted within the family of the metric's test. 1 where so few rows changed that the test
+        could not reject.
     """
 
     n_rows: int
@@ -41,25 +48,64 @@ class NullChange(JsonRecord):
     n_new: int
     n_lost: int
     n_gained: int
-    p_worse: float
-    flagged: bool
+    rate_old: float
+    rate_new: float
+    reasons: Mapping[str, int]
+    p_worse: float = 1.0
+    adjusted_p_worse: float = 1.0
+
+    @property
+    def rise(self) -> float:
+        """Rise of the share of null scores; below 0 where it fell."""
+        return self.rate_new - self.rate_old
+
+    def rose_by_more_than(self, share: float) -> bool:
+        """Whether the share of null scores rose by more than this, apart from rounding."""
+        return self.rise > share + _ROUNDING
+
+    def __str__(self) -> str:
+        """``63 of 400 rows lost their score (refusal 63); null rate 0.000 → 0.158, p 0.0001``."""
+        told = ", ".join(f"{reason} {n:,}" for reason, n in self.reasons.items())
+        whose = "its" if self.n_lost == 1 else "their"
+        return (
+            f"{self.n_lost:,} of {counted(self.n_rows, 'row')} lost {whose} score"
+            + (f" ({told})" if told else "")
+            + (f", {self.n_gained:,} gained one" if self.n_gained else "")
+            + f"; null rate {self.rate_old:.3f} → {self.rate_new:.3f}, "
+            f"adjusted p {p_text(self.adjusted_p_worse)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**record_json(self), "rise": self.rise}
 
 
-def null_change(table: RowTable, name: str, alpha: float) -> NullChange:
-    """The nulls of one metric in the rows of both runs."""
-    both = table.in_both
+def lost_scores(table: RowTable, name: str, rows: Flags | Whole) -> Floats:
+    """-1 for each of these rows that lost the score of a metric, 1 where it gained one, else 0.
+
+    For repeated rows the change of the share of repeats with a score.
+    """
+    old, new = table.nulls(name)
+    return old[rows] - new[rows]
+
+
+def null_change(table: RowTable, name: str, rows: Flags) -> NullChange:
+    """The nulls of one metric in some rows of both runs, not tested yet."""
+    both = rows & table.in_both
     old, new = (shares[both] for shares in table.nulls(name))
-    n_rows, n_lost, n_gained = len(old), int((new > old).sum()), int((new < old).sum())
-    p_worse = mcnemar_test(n_lost, n_gained).p_worse
-    rise = float((new - old).mean()) if n_rows else 0.0
+    lost = new > old
+    reasons = table.reasons[both, table.names.index(name)][lost]
+    counts = np.bincount(reasons, minlength=len(NullReason))
+    told = sorted((-n, reason) for reason, n in enumerate(counts.tolist()) if n and reason)
     return NullChange(
-        n_rows=n_rows,
+        n_rows=len(old),
         n_old=int((old > 0).sum()),
         n_new=int((new > 0).sum()),
-        n_lost=n_lost,
-        n_gained=n_gained,
-        p_worse=p_worse,
-        flagged=p_worse <= alpha or rise > LARGE_RISE,
+        n_lost=int(lost.sum()),
+        n_gained=int((new < old).sum()),
+        rate_old=float(old.mean()) if len(old) else 0.0,
+        rate_new=float(new.mean()) if len(new) else 0.0,
+        reasons={NullReason(reason).name.lower(): -n for n, reason in told},
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance
 from rag_eval.results.summaries import COMPOSITE
@@ -37,6 +38,9 @@ class RowTable:
     nulls_old, nulls_new : float64, shape (U, K), or None
         Share of the repeats of a row that have no score; None where no row is repeated.
     in_old, in_new : bool, shape (U,)
+    reasons : uint8, shape (U, K)
+        Why a score of the new run is null, a :class:`~rag_eval.samples.NullReason`; 0 where it is
+        not, and for the composite score and verdicts. Of several repeats the largest number.
     columns : dict of list of str or None
         Metadata of each row.
     n_repeats_old, n_repeats_new : int
@@ -49,6 +53,7 @@ class RowTable:
     new: Floats = field(repr=False)
     in_old: Flags = field(repr=False)
     in_new: Flags = field(repr=False)
+    reasons: npt.NDArray[np.uint8] = field(repr=False)
     columns: dict[str, list[str | None]] = field(repr=False)
     n_repeats_old: int
     n_repeats_new: int
@@ -122,6 +127,7 @@ def row_table(
         new=new_means,
         in_old=n_old > 0,
         in_new=n_new > 0,
+        reasons=_reasons(new, names, new_places, len(ids)),
         columns={
             name: _values(name, ids, (old, old_places), (new, new_places)) for name in columns
         },
@@ -146,6 +152,17 @@ def _column(run: ScoredRun, name: MetricId) -> Floats:
     if name == PASSED:
         return np.where(run.passed == NOT_JUDGED, np.nan, run.passed.astype(np.float64))
     return run.composite if name == COMPOSITE else run.column(name)
+
+
+def _reasons(
+    run: ScoredRun, names: Sequence[str], places: Whole, n_rows: int
+) -> npt.NDArray[np.uint8]:
+    found = np.zeros((n_rows, len(names)), np.uint8)
+    for number, name in enumerate(names):
+        if name in run.metrics:
+            of_rows = run.null_reasons[:, run.metrics.index(name)]
+            np.maximum.at(found[:, number], places, of_rows)
+    return found
 
 
 def _means(columns: Sequence[Floats], places: Whole, counts: Whole) -> tuple[Floats, Floats | None]:

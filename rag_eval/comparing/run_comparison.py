@@ -17,6 +17,7 @@ from rag_eval.errors import InputError
 from rag_eval.metrics.registry import bounds_of
 from rag_eval.plumbing.checked_values import number, whole_from_one, whole_from_zero
 from rag_eval.plumbing.json_records import JsonRecord
+from rag_eval.plumbing.spelling import counted
 from rag_eval.results.faces import face
 from rag_eval.samples import MetricId
 from rag_eval.stats.arrays import Flags, Floats
@@ -82,18 +83,34 @@ class RunComparison:
 
     @property
     def regressions(self) -> tuple[MetricChange, ...]:
-        """Gating metrics that a test shows to be worse by more than their margin."""
+        """Gating metrics that a test shows to be worse by more than margin and tolerance."""
         return tuple(c for c in self.changes if c.gating and c.verdict is Status.REGRESSED)
 
     @property
     def n_tests(self) -> int:
-        """Number of tests in the gating family."""
+        """Number of tests of scores in the gating family."""
         return sum(change.gating and change.test is not None for change in self.changes)
 
     @property
     def n_pairs(self) -> int:
         """Number of rows in both runs."""
         return 0 if self.table is None else int(self.table.in_both.sum())
+
+    @property
+    def missing_rows(self) -> tuple[int, int]:
+        """Number of rows of the old run that the new run lacks, and of all its rows."""
+        if self.table is None:
+            return 0, 0
+        in_old = self.table.in_old
+        return int((in_old & ~self.table.in_new).sum()), int(in_old.sum())
+
+    @property
+    def missing_rows_text(self) -> str:
+        """``20 of 400 rows of main.json are missing in this run``; empty if none is."""
+        n, n_rows = self.missing_rows
+        verb = "is" if n == 1 else "are"
+        text = f"{n:,} of {counted(n_rows, 'row')} of {self.old} {verb} missing in this run"
+        return text if n else ""
 
     def change(self, metric: MetricId, within: Slice | None = None) -> MetricChange:
         """The change of one metric.
@@ -109,6 +126,15 @@ class RunComparison:
         names = ", ".join(dict.fromkeys(change.name for change in self.changes))
         where = "" if within is None else f" in the slice {within}"
         raise InputError(f"{metric} was not compared{where} (compared: {names})")
+
+    def shown_by_test(self, change: MetricChange) -> Status | None:
+        """REGRESSED or IMPROVED if the test shows it, whatever is tolerated or missing."""
+        test, alpha = change.test, self.options.alpha
+        if test is None:
+            return None
+        if test.adjusted_p_worse <= alpha:
+            return Status.REGRESSED
+        return Status.IMPROVED if test.adjusted_p_better <= alpha else None
 
     def rows_in(self, within: Slice | None = None) -> Flags:
         """Which rows of the table are in a slice, shape (U,); all for None."""

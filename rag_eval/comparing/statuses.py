@@ -12,19 +12,23 @@ class Status(StrEnum):
     """
 
     REGRESSED = "REGRESSED"
-    """A test shows a drop larger than the margin."""
+    """A test shows a drop larger than the margin and the tolerance."""
     IMPROVED = "IMPROVED"
     """A test shows a rise."""
     NO_CHANGE = "NO CHANGE"
-    """Every pair has the same score in both runs."""
+    """Every pair has the same score in both runs, and no score or row is missing."""
+    WITHIN_TOLERANCE = "WITHIN TOLERANCE"
+    """A test shows a drop that is no larger than the tolerance."""
     INCONCLUSIVE = "INCONCLUSIVE"
     """A test shows neither a drop nor a rise."""
     TOO_FEW_ROWS = "TOO FEW ROWS"
     """Too few rows differ for any test to show a change."""
     NOT_COMPARABLE = "NOT COMPARABLE"
     """No row has a score in both runs, or rows cannot be paired."""
-    NO_SCORES = "NO SCORES"
-    """The metric has scores in the baseline and none in the run."""
+    MISSING_SCORES = "MISSING SCORES"
+    """Rows that have a score in the baseline have none in the run."""
+    MISSING_ROWS = "MISSING ROWS"
+    """Rows of the baseline are missing in the run."""
     NON_INFERIOR = "NON-INFERIOR"
     """Any drop is shown to be smaller than the margin."""
     NEW = "NEW"
@@ -34,5 +38,11 @@ class Status(StrEnum):
 
     @property
     def is_found(self) -> bool:
-        """Whether a test shows a change."""
-        return self in (Status.REGRESSED, Status.IMPROVED)
+        """Whether it is worth naming: a test shows a change, or something is missing."""
+        return self in (
+            Status.REGRESSED,
+            Status.MISSING_SCORES,
+            Status.MISSING_ROWS,
+            Status.WITHIN_TOLERANCE,
+            Status.IMPROVED,
+        )

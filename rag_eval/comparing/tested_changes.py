@@ -91,6 +91,8 @@ class MetricChange:
     higher_is_better : bool
     margin : float
         Largest accepted loss.
+    tolerance : float
+        A loss that the test shows is not a regression if it is at most this.
     old, new : MeanScore
         Means over the rows of each run that have a score, whether paired or not.
     old_interval, new_interval : Interval or None
@@ -103,12 +105,12 @@ class MetricChange:
     test : PairedTest or None
         None without pairs.
     verdict : Status
-        By the adjusted p values and the level of the comparison.
+        By the adjusted p values, the tolerance, and what is missing.
     detectable : float or None
         Smallest loss beyond the margin that a next run with as many similar rows would detect
         with a power of 80 %. None where the spread of the rows is unknown.
     nulls : NullChange or None
-        Nulls over all rows; None for a slice and without pairs.
+        None where rows could not be paired.
     rows : dict of int
         How many rows improved, regressed, and so on; empty for a slice and without pairs.
     """
@@ -118,6 +120,7 @@ class MetricChange:
     gating: bool
     higher_is_better: bool
     margin: float = 0.0
+    tolerance: float = 0.0
     old: MeanScore
     new: MeanScore
     old_interval: Interval | None = None
@@ -153,6 +156,7 @@ class MetricChange:
             "gating": self.gating,
             "higherIsBetter": self.higher_is_better,
             "margin": self.margin,
+            "tolerance": self.tolerance,
             "verdict": self.verdict,
             "oldMean": number_or_null(self.old.mean),
             "newMean": number_or_null(self.new.mean),

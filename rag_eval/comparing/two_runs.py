@@ -31,7 +31,9 @@ from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId, NullReason
 
 ALL_METRICS: Final = "*"
-"""In a mapping of margins, the key for all metrics that it does not name."""
+"""In a mapping of margins or tolerances, the key for all metrics that it does not name."""
+TOLERANCE: Final = 0.005
+"""Drop of a mean that is too small to matter, by default."""
 MOST_SLICES: Final = 100
 _EXTRAS: Final = (COMPOSITE, PASSED)
 # Sums of shares may end a rounding error outside 0 to 1.
@@ -48,6 +50,7 @@ def compare(
     cluster_by: str | None = None,
     slices: Sequence[str] = (),
     margin: float | Mapping[str, float] = 0.0,
+    tolerance: float | Mapping[str, float] = TOLERANCE,
     level: float = 0.95,
     n_resamples: int = 9999,
     seed: int = 0,
@@ -85,6 +88,10 @@ def compare(
     margin : float or mapping of float
         Largest accepted loss of the mean, 0 or more: one for all metrics, or by name, with ``*``
         for all others.
+    tolerance : float or mapping of float
+        A drop that a test shows but that is no larger is WITHIN TOLERANCE, not REGRESSED, because
+        with deterministic scores every change of the wording is significant. Given like a margin.
+        Unlike a margin it changes no test and no p value.
     level : float
         Confidence level of the intervals.
     n_resamples, seed : int
@@ -138,7 +145,13 @@ def compare(
     check_differences(before.name, after.name, differences, force=force)
     table = row_table(before, after, names, columns)
     falling = _falling([before, after], names, lower_is_better)
-    members = _members(names, _gating(gating, names), falling, _margins(margin, names))
+    margins = _by_metric(margin, names, "margin", 0.0)
+    tolerances = _by_metric(tolerance, names, "tolerance", TOLERANCE)
+    gates = _gating(gating, names)
+    members = [
+        Member(name, name in gates, name not in falling, margins[name], tolerances[name])
+        for name in names
+    ]
     changes: list[MetricChange] = metric_changes(table, members, _slices(table, slices), options)
     return RunComparison(
         old=before.name,
@@ -301,23 +314,19 @@ def _falling(runs: Sequence[ScoredRun], names: Sequence[str], given: Iterable[st
     return found | {n for n in names if n not in _EXTRAS and not higher_is_better(n)}
 
 
-def _margins(given: float | Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+def _by_metric(
+    given: float | Mapping[str, float], names: Sequence[str], option: str, default: float
+) -> dict[str, float]:
     if not isinstance(given, Mapping):
-        return dict.fromkeys(names, from_zero(given, "margin"))
-    margins = dict.fromkeys(names, from_zero(given.get(ALL_METRICS, 0.0), "margin"))
+        return dict.fromkeys(names, from_zero(given, option))
+    found = dict.fromkeys(names, from_zero(given.get(ALL_METRICS, default), option))
     for name, value in given.items():
         if name == ALL_METRICS:
             continue
         metric = metric_or_column(name)
-        check_compared(metric, names, "margin")
-        margins[metric] = from_zero(value, f"margin of {metric}")
-    return margins
-
-
-def _members(
-    names: Sequence[str], gating: set[str], falling: set[str], margins: Mapping[str, float]
-) -> list[Member]:
-    return [Member(name, name in gating, name not in falling, margins[name]) for name in names]
+        check_compared(metric, names, option)
+        found[metric] = from_zero(value, f"{option} of {metric}")
+    return found
 
 
 def _slices(table: RowTable, fields: Sequence[str]) -> list[Slice]:

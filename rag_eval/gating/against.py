@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.statuses import Status
-from rag_eval.comparing.two_runs import ALL_METRICS, check_compared, compare
+from rag_eval.comparing.two_runs import ALL_METRICS, TOLERANCE, check_compared, compare
 from rag_eval.errors import InputError
 from rag_eval.gating.guards import Guards, check_guards
 from rag_eval.gating.limits import GateOutcome
-from rag_eval.gating.policies import CARE, no_regression, non_inferior
+from rag_eval.gating.policies import CARE, Missing, no_regression, non_inferior
 from rag_eval.gating.tools.policies import (
     TOOL_POLICIES,
     Margins,
@@ -27,7 +27,7 @@ from rag_eval.gating.verdicts import (
     first_failure,
 )
 from rag_eval.metrics.registry import metric_or_column
-from rag_eval.plumbing.checked_values import from_zero, number, one_of, positive
+from rag_eval.plumbing.checked_values import from_zero, number, one_of, positive, share
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.reading import ResultFile
@@ -58,6 +58,8 @@ class GateOptions:
 
     policy: Policy
     margin: Margins
+    tolerance: float | Mapping[str, float]
+    missing: Missing
     alpha: float
     care: float
     n_resamples: int = 9999
@@ -71,17 +73,29 @@ class GateOptions:
         alpha: float,
         care: float,
         *,
+        tolerance: float | Mapping[str, float] | None = None,
+        max_null_rise: float | None = None,
+        max_missing_rows: float | None = None,
         slices: Sequence[str] = (),
         n_resamples: int = 9999,
         seed: int = 0,
     ) -> GateOptions:
         """Options of :func:`gate`; raises an InputError if they do not fit the policy."""
         found = _checked_margin(policy, margin, slices)
+        _check_taken(policy, tolerance, max_null_rise, max_missing_rows)
+        kept = Missing()
         if not 0 < number(alpha, "alpha") < 0.5:
             raise InputError(f"alpha must be above 0 and below 0.5, got {alpha:g}")
         return cls(
             policy=policy,
             margin=found,
+            tolerance=TOLERANCE if tolerance is None else tolerance,
+            missing=Missing(
+                kept.null_rise if max_null_rise is None else share(max_null_rise, "max_null_rise"),
+                kept.rows
+                if max_missing_rows is None
+                else share(max_missing_rows, "max_missing_rows"),
+            ),
             alpha=alpha,
             care=positive(care, "care"),
             n_resamples=n_resamples,
@@ -95,6 +109,9 @@ def gate(
     *,
     policy: Policy = "no-regression",
     margin: float | Mapping[str, float] | None = None,
+    tolerance: float | Mapping[str, float] | None = None,
+    max_null_rise: float | None = None,
+    max_missing_rows: float | None = None,
     alpha: float = 0.05,
     care: float = CARE,
     gating: Iterable[str] | None = None,
@@ -119,15 +136,25 @@ def gate(
         baseline. Without baselines only the guards decide.
     policy : {"no-regression", "non-inferior", "omk", "regtrace", "node"}
         ``no-regression`` fails if a test, adjusted by Holm's method for all metrics and slices,
-        shows a mean to be worse by more than the margin; if nothing changed, a build fails with a
-        probability of at most ``alpha``. ``non-inferior`` passes if any loss of every mean is
-        shown to be smaller than the margin, so it fails with too few rows. The others are the
-        rules of those tools, which state no error rate.
+        shows a mean to be worse by more than the margin and the tolerance, or more nulls; if
+        nothing changed, a build fails with a probability of at most ``alpha``. ``non-inferior``
+        passes if any loss of every mean is shown to be smaller than the margin, so it fails with
+        too few rows. The others are the rules of those tools, which state no error rate.
     margin : float or mapping of float, optional
         Largest accepted loss of the mean, in units of the score, 0 by default; by metric, with
         ``*`` for all others. ``non-inferior`` requires a margin above 0. For ``regtrace`` it is
         the tolerance (default 0.05 of the baseline's mean), for ``node`` the threshold (default
         0.05); ``omk`` takes none.
+    tolerance : float or mapping of float, optional
+        For ``no-regression``: a drop that the test shows but that is no larger passes as WITHIN
+        TOLERANCE. Default 0.005; by metric like a margin.
+    max_null_rise : float, optional
+        Accepted rise of a metric's share of null scores, in the rows of both runs: default 0.02. A
+        larger one fails as MISSING SCORES if a test in the same family shows that scores were
+        lost. A metric without any score left fails without a test.
+    max_missing_rows : float, optional
+        Accepted share of the baseline's rows that are missing in the run: default 0.01. A larger
+        one fails as MISSING ROWS. The policies of other tools take neither limit.
     alpha : float, default 0.05
         Significance level for each baseline: with two, a false alarm is up to twice as likely.
     care : float, default 0.05
@@ -156,7 +183,16 @@ def gate(
         For runs that cannot be read or compared, or options that do not fit.
     """
     options = GateOptions.of(
-        policy, margin, alpha, care, slices=slices, n_resamples=n_resamples, seed=seed
+        policy,
+        margin,
+        alpha,
+        care,
+        tolerance=tolerance,
+        max_null_rise=max_null_rise,
+        max_missing_rows=max_missing_rows,
+        slices=slices,
+        n_resamples=n_resamples,
+        seed=seed,
     )
     limits = Guards() if guards is None else guards
     columns = [*slices, *([cluster_by] if cluster_by else [])]
@@ -166,13 +202,14 @@ def gate(
         for each in _named(baselines)
     ]
     deciding, falling = None if gating is None else list(gating), list(lower_is_better)
-    outcomes = tuple(check_guards(run, limits, [baseline for _, baseline in named]))
+    outcomes = tuple(check_guards(run, limits))
     tested = policy not in TOOL_POLICIES
     comparisons = [
         compare(
             baseline,
             run,
             margin=options.margin if tested and options.margin is not None else 0.0,
+            tolerance=options.tolerance,
             alpha=alpha,
             gating=deciding,
             lower_is_better=falling,
@@ -220,6 +257,16 @@ def _checked_margin(
     }
 
 
+def _check_taken(policy: Policy, tolerance: object, *limits: object) -> None:
+    if policy != "no-regression" and tolerance is not None:
+        raise InputError(f"policy {policy} takes no tolerance; use no-regression")
+    if policy in TOOL_POLICIES and any(limit is not None for limit in limits):
+        raise InputError(
+            f"policy {policy} takes no max_null_rise and no max_missing_rows; use no-regression or "
+            "non-inferior"
+        )
+
+
 def _named(
     baselines: RunSource | Iterable[RunSource | NamedBaseline],
 ) -> list[NamedBaseline]:
@@ -236,16 +283,10 @@ def _kind(source: RunSource) -> str:
 
 
 def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdict:
-    """With a notice of missing rows, which no policy takes into account."""
-    table = comparison.table
-    n_gone = 0 if table is None else int((table.in_old & ~table.in_new).sum())
-    if table is None or not n_gone:
+    """With a notice of missing rows."""
+    if not (text := comparison.missing_rows_text):
         return verdict
-    notice = (
-        f"{n_gone:,} of {counted(int(table.in_old.sum()), 'row')} of {comparison.old} "
-        f"{'is' if n_gone == 1 else 'are'} missing in this run and not compared"
-    )
-    return replace(verdict, notices=(*verdict.notices, notice))
+    return replace(verdict, notices=(*verdict.notices, f"{text} and not compared"))
 
 
 def _verdict(comparison: RunComparison, kind: str, options: GateOptions) -> BaselineVerdict:
@@ -258,8 +299,8 @@ def _verdict(comparison: RunComparison, kind: str, options: GateOptions) -> Base
     if tool is not None:
         return tool.verdict(comparison, kind, options.margin)
     if options.policy == "non-inferior":
-        return non_inferior(comparison, kind, alpha=options.alpha)
-    return no_regression(comparison, kind, care=options.care)
+        return non_inferior(comparison, kind, alpha=options.alpha, missing=options.missing)
+    return no_regression(comparison, kind, care=options.care, missing=options.missing)
 
 
 def _report(
@@ -284,6 +325,7 @@ def _report(
         reason = broken if held else f"{reason}; {broken}"
     for verdict in verdicts:
         notices += [notice for notice in verdict.notices if notice not in notices]
+    is_ours = options.policy not in TOOL_POLICIES
     return GateReport(
         name=run.name,
         policy=options.policy,
@@ -295,6 +337,8 @@ def _report(
         notices=tuple(notices),
         false_alarms=rate,
         alpha=options.alpha,
+        max_null_rise=options.missing.null_rise if is_ours else None,
+        max_missing_rows=options.missing.rows if is_ours else None,
         n_resamples=options.n_resamples,
         seed=options.seed,
     )

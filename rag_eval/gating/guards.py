@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,6 @@ from rag_eval.errors import InputError
 from rag_eval.gating.critical_rows import check_verdicts, critical_rows_outcome
 from rag_eval.gating.limits import (
     GateOutcome,
-    apart,
     bars_on_means,
     judge_failure_outcome,
     mean_outcome,
@@ -39,8 +38,6 @@ class Guards:
         Minimum share of rows that pass; rows without a verdict count as failed.
     max_null_rate : float or mapping of metric to float, optional
         Maximum share of rows without a score, for every metric or for those named.
-    max_null_rise : float, optional
-        Maximum rise of that share against a baseline; 0.01 is one row in a hundred.
     critical : sequence of str
         Ids of rows that must not fail.
     critical_tags : mapping of str to sequence of str
@@ -55,14 +52,13 @@ class Guards:
     max_mean: Mapping[MetricId, float] = field(default_factory=dict)
     min_pass_rate: float | None = None
     max_null_rate: float | Mapping[MetricId, float] | None = None
-    max_null_rise: float | None = None
     critical: Sequence[str] = ()
     critical_tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
     critical_fails: int = 1
     max_judge_failures: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("min_pass_rate", "max_null_rise", "max_judge_failures"):
+        for name in ("min_pass_rate", "max_judge_failures"):
             if getattr(self, name) is not None:
                 share(getattr(self, name), name)
         whole_from_one(self.critical_fails, "critical_fails")
@@ -72,7 +68,7 @@ class Guards:
     @property
     def given(self) -> bool:
         """Whether any limit was set, apart from the one on judge failures."""
-        limits = (self.min_pass_rate, self.max_null_rate, self.max_null_rise)
+        limits = (self.min_pass_rate, self.max_null_rate)
         named = (self.min_mean, self.max_mean, self.critical, self.critical_tags)
         return any(limit is not None for limit in limits) or any(map(bool, named))
 
@@ -82,9 +78,7 @@ class Guards:
         return tuple(self.critical_tags)
 
 
-def check_guards(
-    run: ScoredRun, guards: Guards, baselines: Iterable[ScoredRun] = ()
-) -> list[GateOutcome]:
+def check_guards(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
     """The outcome of every guard that was set, and of judge failures if a judge was used.
 
     Raises
@@ -105,9 +99,6 @@ def check_guards(
             pass_rate_outcome(int((run.passed == 1).sum()), len(run), guards.min_pass_rate)
         )
     found += _null_rates(run, guards.max_null_rate)
-    if guards.max_null_rise is not None:
-        for baseline in baselines:
-            found += _null_rises(run, baseline, guards.max_null_rise)
     if run.n_judgements:
         found.append(
             judge_failure_outcome(
@@ -157,26 +148,4 @@ def _null_rates(
         n_null = round(rate * len(run))
         what, counts = f"{metric}: share of null scores", f"({n_null:,}/{len(run):,})"
         found.append(share_outcome("max_null_rate", what, rate, counts, limit, metric_id=metric))
-    return found
-
-
-def _null_rises(run: ScoredRun, baseline: ScoredRun, limit: float) -> list[GateOutcome]:
-    found = []
-    for metric in (metric for metric in baseline.metrics if metric in run.metrics):
-        before, now = null_rate(baseline, metric), null_rate(run, metric)
-        shown, bar = apart(now - before, limit)
-        held = now - before <= limit
-        found.append(
-            GateOutcome(
-                gate="max_null_rise",
-                metric_id=metric,
-                held=held,
-                found=now - before,
-                wanted=limit,
-                message=f"{metric}: share of null scores went from {before:.3f} in "
-                f"{baseline.name} to {now:.3f}"
-                + ("" if held else f", a rise of {shown}")
-                + f"; the largest allowed rise is {bar}",
-            )
-        )
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rag_eval.comparing.disagreements import disagreement_line
@@ -13,33 +13,64 @@ from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.errors import InputError
 from rag_eval.gating.verdicts import BaselineVerdict, Finding
 from rag_eval.plumbing.checked_values import positive
-from rag_eval.plumbing.spelling import counted
+from rag_eval.plumbing.spelling import counted, p_text
 from rag_eval.stats.differences import difference_lower_bound
 
 CARE: Final = 0.05
 """Smallest drop that matters by default; too few rows to detect it are reported."""
 
 _MOST_NAMED: Final = 3
+# The status of a run that passes: the first whose statuses are all that its metrics have.
+_MISSING: Final = {Status.MISSING_SCORES, Status.MISSING_ROWS}
+_PASSING: Final[tuple[tuple[Status, set[str]], ...]] = (
+    (Status.MISSING_ROWS, {Status.MISSING_ROWS}),
+    (Status.MISSING_SCORES, {*_MISSING}),
+    (Status.TOO_FEW_ROWS, {*_MISSING, Status.TOO_FEW_ROWS, Status.NOT_COMPARABLE}),
+    (Status.INCONCLUSIVE, {*Status}),
+)
 
 
-def no_regression(comparison: RunComparison, kind: str, *, care: float = CARE) -> BaselineVerdict:
-    """Fails if an adjusted test shows a mean to be worse by more than its margin.
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What may be missing in a run that passes.
 
-    Otherwise it passes; a notice says where the rows are too few to detect a drop of ``care``.
+    Attributes
+    ----------
+    null_rise : float
+        Rise of a metric's share of null scores. A larger one fails if a test shows a rise.
+    rows : float
+        Share of the baseline's rows.
     """
-    findings = [_tested(change) for change in _family(comparison)]
-    verdict = _verdict(comparison, kind, findings, _regression_summary(findings, care), care)
+
+    null_rise: float = 0.02
+    rows: float = 0.01
+
+
+def no_regression(
+    comparison: RunComparison, kind: str, *, care: float = CARE, missing: Missing
+) -> BaselineVerdict:
+    """Fails if an adjusted test shows a mean to be worse by more than its margin and tolerance.
+
+    It also fails if too many scores or rows are missing. Otherwise it passes; a notice says where
+    the rows are too few to detect a drop of ``care``.
+    """
+    findings = [_tested(change, comparison, missing) for change in _family(comparison)]
+    summary = _regression_summary(findings, comparison.options.alpha, care)
+    verdict = _verdict(comparison, kind, findings, summary, missing, care)
     line = disagreement_line(comparison)
     return verdict if line is None else replace(verdict, notices=(*verdict.notices, line))
 
 
-def non_inferior(comparison: RunComparison, kind: str, *, alpha: float) -> BaselineVerdict:
+def non_inferior(
+    comparison: RunComparison, kind: str, *, alpha: float, missing: Missing
+) -> BaselineVerdict:
     """Passes if any loss of every mean is shown to be smaller than its margin.
 
     Each mean is tested at the level ``alpha`` without adjustment: since all have to pass, a run
-    with a mean that is worse by the margin passes with a probability of at most ``alpha``.
+    with a mean that is worse by the margin passes with a probability of at most ``alpha``. It also
+    fails if too many scores or rows are missing.
     """
-    findings = [_bounded(change, comparison, alpha) for change in _family(comparison)]
+    findings = [_bounded(change, comparison, alpha, missing) for change in _family(comparison)]
     count = counted(len(findings), "mean")
     return _verdict(
         comparison,
@@ -49,6 +80,7 @@ def non_inferior(comparison: RunComparison, kind: str, *, alpha: float) -> Basel
             Status.NON_INFERIOR,
             f"{count}: any loss is shown to be smaller than the margin",
         ),
+        missing,
     )
 
 
@@ -69,6 +101,7 @@ def _verdict(
     kind: str,
     findings: Sequence[Finding],
     summary: tuple[str, str],
+    missing: Missing,
     care: float | None = None,
 ) -> BaselineVerdict:
     failed = [finding for finding in findings if not finding.held]
@@ -81,70 +114,91 @@ def _verdict(
             others = ", ".join(finding.name for finding in failed[1 : _MOST_NAMED + 1])
             more = ", …" if len(failed) > _MOST_NAMED + 1 else ""
             reason += f"; also {others}{more}"
+    n_gone, n_rows = comparison.missing_rows
+    too_few = n_gone > missing.rows * n_rows
+    if too_few:
+        gone = f"{comparison.missing_rows_text}, more than the allowed {100 * missing.rows:.4g} %"
+        status, reason = (status, f"{reason}; {gone}") if failed else (Status.MISSING_ROWS, gone)
     return BaselineVerdict(
         name=comparison.old,
         kind=kind,
         status=status,
-        passed=not failed,
+        passed=not failed and not too_few,
         reason=reason,
         findings=tuple(findings),
-        notices=(*comparison.notes, *_notices(comparison, findings, care)),
+        notices=(*comparison.notes, *_notices(findings, care)),
     )
 
 
 # ---------------------------------------------------------------------------------- no-regression
 
 
-def _tested(change: MetricChange) -> Finding:
-    test, status = change.test, change.verdict
+def _tested(change: MetricChange, comparison: RunComparison, missing: Missing) -> Finding:
+    test, status, nulls = change.test, change.verdict, change.nulls
+    assert nulls is not None
+    held, told = _held_nulls(change, comparison.options.alpha, missing)
     if test is None:
-        return _without_pairs(change)
+        return _finding(change, status, held, told, None)
+    shown = comparison.shown_by_test(change)
     message = f"{_moved(change)} over {counted(change.n_pairs, 'pair')}"
-    if status is Status.REGRESSED:
-        message += f"{_beyond(change)}, p {_p_text(test.adjusted_p_worse)} (Holm)"
-    elif status is Status.IMPROVED:
-        message += f", p {_p_text(test.adjusted_p_better)} (Holm)"
-    elif status is Status.NO_CHANGE:
+    if shown is Status.REGRESSED:
+        message += f"{_beyond(change)}, p {p_text(test.adjusted_p_worse)} (Holm)"
+        if status is not Status.REGRESSED:
+            message += f", within the tolerance of {change.tolerance:g}"
+    elif shown is Status.IMPROVED:
+        message += f", p {p_text(test.adjusted_p_better)} (Holm)"
+    elif not test.n_informative:
         pairs = counted(change.n_pairs, "pair")
         message = f"{change.label}: all scores are identical in {pairs}"
-    elif status is Status.TOO_FEW_ROWS:
+        if nulls.n_gained and not nulls.n_lost:
+            message += f"; {counted(nulls.n_gained, 'row')} gained a score"
+    elif test.smallest_p > comparison.options.alpha:
         message += ": too few rows differ to test this"
     else:
         beyond = f" of more than the margin of {change.margin:g}" if change.margin else ""
         message += f": no evidence of a drop{beyond}{_findable(change)}"
-    held = status is not Status.REGRESSED
+    if nulls.n_lost:
+        message = f"{told}; {message}" if status is Status.MISSING_SCORES else f"{message}; {told}"
+    held = held and status is not Status.REGRESSED
     return _finding(change, status, held, message, test.adjusted_p_worse)
 
 
-def _without_pairs(change: MetricChange) -> Finding:
+def _held_nulls(change: MetricChange, alpha: float, missing: Missing) -> tuple[bool, str]:
+    """Whether the nulls of a metric are accepted, and what they are."""
+    nulls = change.nulls
+    assert nulls is not None
     if change.old.n and not change.new.n:
         message = f"{change.label} has no scores; the baseline's mean is {change.old.mean:.3f}"
-        return _finding(change, Status.NO_SCORES, False, message, None)
-    message = f"{change.label} has no row with a score in both runs"
-    return _finding(change, Status.NOT_COMPARABLE, True, message, None)
+        # All scores of a few rows may be null by chance.
+        shown = change.slice is None or nulls.adjusted_p_worse <= alpha
+        return not shown, message
+    if not nulls.n_lost:
+        return True, f"{change.label} has no row with a score in both runs"
+    message = f"{change.label}: {nulls}"
+    if not nulls.rose_by_more_than(missing.null_rise) or nulls.adjusted_p_worse > alpha:
+        return True, message
+    return False, f"{message}, more than the allowed rise of {missing.null_rise:g}"
 
 
-def _regression_summary(findings: Sequence[Finding], care: float) -> tuple[str, str]:
+def _regression_summary(findings: Sequence[Finding], alpha: float, care: float) -> tuple[str, str]:
     """Status and sentence for findings that all pass."""
+    shown = [each for each in findings if each.p_value is not None and each.p_value <= alpha]
+    if shown:
+        also = f"; also {_listed([finding.name for finding in shown[1:]])}" if shown[1:] else ""
+        return Status.WITHIN_TOLERANCE, f"{shown[0].message}{also}"
     better = [finding for finding in findings if finding.status == Status.IMPROVED]
     if better:
         best = min(better, key=lambda finding: -abs(finding.change))
         return Status.IMPROVED, f"{best.message}; no evidence of a drop in other metrics"
-    few = _weak(findings, care)
-    open_ = {finding.status for finding in findings} - {Status.NO_CHANGE}
-    means = counted(len(findings), "mean")
+    found = {finding.status for finding in findings}
     pairs = counted(max((finding.n_pairs for finding in findings), default=0), "pair")
-    if not open_:
+    if found <= {Status.NO_CHANGE}:
         return Status.NO_CHANGE, f"all scores are identical in {pairs}"
-    blind = {Status.TOO_FEW_ROWS, Status.NOT_COMPARABLE}
-    status = Status.TOO_FEW_ROWS if open_ <= blind else Status.INCONCLUSIVE
-    if few:
-        return (
-            status,
-            f"no evidence of a drop in {means} over {pairs}; too few rows to detect a drop of "
-            f"{care:g} in {len(few)} of them",
-        )
-    return status, f"no evidence of a drop in {means} over {pairs}"
+    status = next(kind for kind, others in _PASSING if found - {Status.NO_CHANGE} <= others)
+    reason = f"no evidence of a drop in {counted(len(findings), 'mean')} over {pairs}"
+    if few := _weak(findings, care):
+        reason += f"; too few rows to detect a drop of {care:g} in {len(few)} of them"
+    return status, reason
 
 
 def _weak(findings: Sequence[Finding], care: float) -> list[Finding]:
@@ -157,17 +211,21 @@ def _weak(findings: Sequence[Finding], care: float) -> list[Finding]:
             finding.status == Status.INCONCLUSIVE
             and (finding.detectable is None or finding.detectable > care)
         )
+        or (finding.status == Status.MISSING_SCORES and (finding.detectable or 0.0) > care)
     ]
 
 
 # ----------------------------------------------------------------------------------- non-inferior
 
 
-def _bounded(change: MetricChange, comparison: RunComparison, alpha: float) -> Finding:
+def _bounded(
+    change: MetricChange, comparison: RunComparison, alpha: float, missing: Missing
+) -> Finding:
     margin = positive(change.margin, f"policy non-inferior: the margin of {change.name}")
-    if change.test is None:
-        nothing = _without_pairs(change)
-        return _finding(change, nothing.status, False, nothing.message, None)
+    accepted, told = _held_nulls(change, alpha, missing)
+    if change.test is None or not accepted:
+        status = change.verdict if change.test is None else Status.MISSING_SCORES
+        return _finding(change, status, False, told, None)
     table = comparison.table
     assert table is not None
     low = difference_lower_bound(
@@ -209,6 +267,8 @@ def _finding(
         high=change.difference.high,
         p_value=p_value,
         margin=change.margin,
+        tolerance=change.tolerance,
+        nulls=change.nulls,
         detectable=change.detectable,
     )
 
@@ -233,26 +293,18 @@ def _findable(change: MetricChange) -> str:
     return f"; smallest detectable difference {change.detectable:.3f}"
 
 
-def _p_text(p_value: float) -> str:
-    return f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.1g}"
-
-
-def _notices(
-    comparison: RunComparison, findings: Sequence[Finding], care: float | None
-) -> list[str]:
+def _notices(findings: Sequence[Finding], care: float | None) -> list[str]:
     found = []
     if care is not None and (few := [finding.name for finding in _weak(findings, care)]):
         found.append(
             f"too few rows to detect a drop of {care:g} in {_listed(few)}; such a drop may have "
             "gone unnoticed"
         )
-    for change in comparison.changes:
-        nulls = change.nulls
-        if change.gating and nulls is not None and nulls.flagged:
-            found.append(
-                f"{change.name}: null scores went from {nulls.n_old:,} to {nulls.n_new:,} of "
-                f"{counted(nulls.n_rows, 'row')}; the two means cover different rows"
-            )
+    found += [
+        f"{Status.MISSING_SCORES}: {finding.name}: {finding.nulls}"
+        for finding in findings
+        if finding.held and finding.slice is None and finding.nulls and finding.nulls.n_lost
+    ]
     return found
 
 

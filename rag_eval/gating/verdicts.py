@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rag_eval.comparing.null_changes import NullChange
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.gating.limits import GateOutcome
 from rag_eval.metrics.registry import higher_is_better
@@ -44,7 +45,9 @@ class Finding:
     p_value : float or None
         One-sided p value of "not worse by more than the margin", adjusted for all findings of
         the baseline; None if the policy makes no test.
-    margin : float
+    margin, tolerance : float
+    nulls : NullChange or None
+        The rows without a score in either run; None if the policy does not look at them.
     detectable : float or None
         Smallest drop that is detected with a power of 80 %; None if unknown.
     """
@@ -60,6 +63,8 @@ class Finding:
     high: float | None = None
     p_value: float | None = None
     margin: float = 0.0
+    tolerance: float = 0.0
+    nulls: NullChange | None = None
     detectable: float | None = None
 
     @property
@@ -145,6 +150,8 @@ class GateReport:
     false_alarms : FalseAlarmRate or None
         For policies without a stated error rate.
     alpha : float
+    max_null_rise, max_missing_rows : float or None
+        What may be missing; None for the policies of other tools, which do not look at it.
     n_resamples, seed : int
         Number of sign patterns and random seed of the tests.
     comparisons : tuple of RunComparison
@@ -161,6 +168,8 @@ class GateReport:
     notices: tuple[str, ...] = ()
     false_alarms: FalseAlarmRate | None = None
     alpha: float = 0.05
+    max_null_rise: float | None = None
+    max_missing_rows: float | None = None
     n_resamples: int = 9999
     seed: int = 0
     comparisons: tuple[RunComparison, ...] = field(default=(), repr=False, compare=False)

@@ -23,7 +23,15 @@ from rag_eval.scoring.engine import ScoredBlock
 
 NODE: Final = "node"
 _OPTIONS: Final = declared(RunOptions)
-_TESTED: Final = ("policy", "margin", "alpha", "care")
+_TESTED: Final = (
+    "policy",
+    "margin",
+    "tolerance",
+    "max_null_rise",
+    "max_missing_rows",
+    "alpha",
+    "care",
+)
 
 
 class BaselineGate:

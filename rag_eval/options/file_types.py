@@ -175,6 +175,37 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
             noted=True,
         ),
     ]
+    tolerance: Annotated[
+        float | Mapping[str, float] | None,
+        Option(
+            MARGIN,
+            "Drop of a mean that passes although a test shows it, for all metrics or for one.",
+            unset="0.005",
+            takes="float or mapping of float",
+            flag_help="Drop of a mean that passes although a test shows it, for all metrics or for "
+            "one (repeatable).",
+            noted=True,
+        ),
+    ]
+    max_null_rise: Annotated[
+        float | None,
+        Option(
+            SHARE,
+            "Accepted rise of a metric's share of null scores; a larger one fails if a test shows "
+            "it.",
+            unset="0.02",
+            noted=True,
+        ),
+    ]
+    max_missing_rows: Annotated[
+        float | None,
+        Option(
+            SHARE,
+            "Accepted share of the baseline's rows that are missing in the run.",
+            unset="0.01",
+            noted=True,
+        ),
+    ]
     alpha: Annotated[
         float | None,
         Option(

@@ -36,6 +36,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def p_text(p_value: float) -> str:
+    """Three decimals, or one digit of a smaller p value."""
+    return f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.1g}"
+
+
 def some_are(n: int, total: int, noun: str) -> str:
     """``1 of 3 rows is``, ``2 of 3 rows are``."""
     return f"{n:,} of {counted(total, noun)} {'is' if n == 1 else 'are'}"

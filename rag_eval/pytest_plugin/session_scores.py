@@ -135,12 +135,21 @@ class SessionScores:
             policy=settings.policy,
             alpha=settings.alpha,
             margin=settings.margin,
+            tolerance=settings.tolerance,
+            max_null_rise=settings.max_null_rise,
+            max_missing_rows=self._max_missing_rows(),
         )
         self._notes += self._report.notices
         if self._n_deselected:
             self._notes.append(
                 f"{counted(self._n_deselected, 'test')} deselected: only scored rows are compared"
             )
+
+    def _max_missing_rows(self) -> float | None:
+        """Rows of deselected tests are not missing; policies of other tools take no limit."""
+        if self._n_deselected and self._settings.policy in ("no-regression", "non-inferior"):
+            return 1.0
+        return self._settings.max_missing_rows
 
     def _save(self, run: ScoredRun) -> None:
         if self._settings.save is not None:

@@ -22,10 +22,24 @@ _OF_SESSION: Final = {
     "policy": ("NAME", f"policy of the gate: {', '.join(POLICIES)} (default: no-regression)"),
     "alpha": ("X", "accepted probability of a false alarm (default: 0.05)"),
     "margin": ("X", "accepted loss of a mean (default: 0); required by non-inferior"),
+    "tolerance": ("X", "drop of a mean that passes although a test shows it (default: 0.005)"),
+    "max_null_rise": ("X", "accepted rise of a metric's share of null scores (default: 0.02)"),
+    "max_missing_rows": (
+        "X",
+        "accepted share of the baseline's rows that are missing (default: 0.01; not checked if "
+        "tests are deselected)",
+    ),
     "profile": (
         "NAME",
         f"default profile for tests that name none: {' or '.join(PROFILES)}",
     ),
+}
+# Limits that a policy has defaults for, each with its largest value.
+_LIMITS: Final = {
+    "margin": float("inf"),
+    "tolerance": float("inf"),
+    "max_null_rise": 1.0,
+    "max_missing_rows": 1.0,
 }
 _Name = TypeVar("_Name", bound=str)
 _OPTIONS: Final = pytest.StashKey[Mapping[str, Any]]()
@@ -43,7 +57,7 @@ class SessionSettings:
         fails.
     policy : str
     alpha : float
-    margin : float or None
+    margin, tolerance, max_null_rise, max_missing_rows : float or None
     is_collecting : bool
         Whether tests are only collected.
     """
@@ -54,6 +68,9 @@ class SessionSettings:
     policy: Policy = "no-regression"
     alpha: float = 0.05
     margin: float | None = None
+    tolerance: float | None = None
+    max_null_rise: float | None = None
+    max_missing_rows: float | None = None
     is_collecting: bool = False
 
     @property
@@ -68,7 +85,8 @@ def add_options(parser: pytest.Parser) -> None:
     """Add each option with its ini setting, except for the file to save."""
     group = parser.getgroup("rag_eval", "scores of retrieval-augmented generation")
     for name, (metavar, text) in _OF_SESSION.items():
-        group.addoption(f"--rag-eval-{name}", dest=f"rag_eval_{name}", metavar=metavar, help=text)
+        flag = _flag(name)
+        group.addoption(flag, dest=f"rag_eval_{name}", metavar=metavar, help=text)
         parser.addini(f"rag_eval_{name}", text)
     group.addoption(
         "--rag-eval-save",
@@ -76,6 +94,10 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="write the scores of this session to a .json file that can be committed as a baseline",
     )
+
+
+def _flag(name: str) -> str:
+    return f"--rag-eval-{name.replace('_', '-')}"
 
 
 def default_options(config: pytest.Config) -> Mapping[str, Any]:
@@ -96,7 +118,7 @@ def session_settings(config: pytest.Config) -> SessionSettings:
         For an invalid value or a missing baseline.
     """
     _one_of(config, "profile", PROFILES)
-    alpha, margin = _number(config, "alpha"), _number(config, "margin")
+    alpha = _number(config, "alpha")
     save = config.getoption("rag_eval_save")
     settings = SessionSettings(
         baseline=_baseline(config),
@@ -104,7 +126,7 @@ def session_settings(config: pytest.Config) -> SessionSettings:
         asked=config.getoption("rag_eval_baseline") is not None,
         policy=_one_of(config, "policy", POLICIES) or "no-regression",
         alpha=0.05 if alpha is None else alpha,
-        margin=margin,
+        **{name: _number(config, name) for name in _LIMITS},
         is_collecting=any(config.getoption(name, False) for name in ("collectonly", "setuponly")),
     )
     _check(settings)
@@ -146,14 +168,20 @@ def _one_of(config: pytest.Config, name: str, known: tuple[_Name, ...]) -> _Name
 
 def _number(config: pytest.Config, name: str) -> float | None:
     value = _value(config, name)
-    most = 0.5 if name == "alpha" else float("inf")
+    most = _LIMITS.get(name, 0.5)
     try:
         found = None if value is None else float(value)
     except ValueError:
         found = -1.0
-    if found is not None and not (0 < found < most or (found == 0 and name == "margin")):
-        wanted = "above 0 and below 0.5" if name == "alpha" else "of at least 0"
-        raise pytest.UsageError(f"--rag-eval-{name} must be a number {wanted}, got {value!r}")
+    if found is None:
+        return None
+    if name == "alpha":
+        is_valid, wanted = 0 < found < most, "above 0 and below 0.5"
+    else:
+        is_valid = 0 <= found <= most and found < float("inf")
+        wanted = "of at least 0" if most > 1 else "from 0 to 1"
+    if not is_valid:
+        raise pytest.UsageError(f"{_flag(name)} must be a number {wanted}, got {value!r}")
     return found
 
 

@@ -143,7 +143,7 @@ def _p_shown(change: MetricChange) -> str:
 
 def findings(comparison: RunComparison) -> list[str]:
     """The results of the tests: a sentence for each gating metric that changed; never empty."""
-    found = [c for c in comparison.changes if c.gating and c.verdict.is_found]
+    found = [c for c in comparison.changes if c.gating and comparison.shown_by_test(c)]
     lines = [sentence(change) for change in found]
     few = [c for c in comparison.changes if c.gating and c.verdict is Status.TOO_FEW_ROWS]
     lines += [_too_few_line(change) for change in few if change.slice is None]
@@ -165,7 +165,9 @@ def findings(comparison: RunComparison) -> list[str]:
         lines.append(plain_text(disagreement))
     if not gating:
         lines.append("no metric gates: this comparison is exploratory")
-    elif beside := [c.name for c in comparison.changes if not c.gating and c.verdict.is_found]:
+    elif beside := [
+        c.name for c in comparison.changes if not c.gating and comparison.shown_by_test(c)
+    ]:
         names = list(dict.fromkeys(beside))
         do = "does" if len(names) == 1 else "do"
         lines.append(
@@ -178,7 +180,7 @@ def sentence(change: MetricChange) -> str:
     """``faithfulness fell by 0.021 [-0.034, -0.008], p 0.002 (Holm): REGRESSED``."""
     test = change.test
     assert test is not None
-    worse = change.verdict is Status.REGRESSED
+    worse = change.better_by < 0
     difference = change.difference
     where = "" if change.slice is None else f" where {_slice_text(change.slice, ' is ')}"
     way = "fell" if change.delta < 0 else "rose" if change.delta > 0 else "moved"
@@ -187,6 +189,8 @@ def sentence(change: MetricChange) -> str:
     shown = p_value_text(test.adjusted_p_worse if worse else test.adjusted_p_better)
     adjusted = "Holm" if test.adjustment == "holm" else "Benjamini-Hochberg"
     beyond = f", by more than the margin of {change.margin:g}" if worse and change.margin else ""
+    if change.verdict is Status.WITHIN_TOLERANCE:
+        beyond = f" of {change.tolerance:g}"
     size = f"{abs(change.delta):.3f}" if abs(change.delta) >= 0.0005 else "less than 0.001"
     verdict = f"{change.verdict}{beyond}"
     return plain_text(
@@ -206,18 +210,15 @@ def _too_few_line(change: MetricChange) -> str:
 
 
 def null_lines(comparison: RunComparison) -> list[str]:
-    """The metrics that lost scores."""
-    lines = []
-    for change in comparison.changes:
-        nulls = change.nulls
-        if nulls is None or not nulls.flagged:
-            continue
-        lines.append(
-            f"{change.name}: {counted(nulls.n_lost, 'row')} lost the score, {nulls.n_gained:,} "
-            f"gained one ({nulls.n_rows - nulls.n_old:,} → {nulls.n_rows - nulls.n_new:,} of "
-            f"{nulls.n_rows:,} scored, p {p_value_text(nulls.p_worse)}), so the "
-            "means cover different rows"
-        )
+    """The metrics that lost scores, and the rows that are missing."""
+    lines = [
+        f"{change.name}: {change.nulls}"
+        + (f": {change.verdict}" if change.verdict is Status.MISSING_SCORES else "")
+        for change in comparison.changes
+        if change.slice is None and change.nulls is not None and change.nulls.n_lost
+    ]
+    if text := comparison.missing_rows_text:
+        lines.append(f"{plain_text(text)}: {Status.MISSING_ROWS}")
     return lines
 
 
@@ -260,7 +261,11 @@ def _small(value: float) -> str:
 
 def _moved(comparison: RunComparison, top: int) -> list[tuple[MetricChange, tuple[MovedRow, ...]]]:
     """The metrics that changed, and the rows with the largest effect on their means."""
-    told = [c for c in comparison.changes if c.gating and c.verdict.is_found and c.slice is None]
+    told = [
+        c
+        for c in comparison.changes
+        if c.gating and c.slice is None and comparison.shown_by_test(c)
+    ]
     moved = ((change, comparison.moved_rows(change.name, top)) for change in told)
     return [(change, rows) for change, rows in moved if rows]
 

@@ -52,7 +52,8 @@ def policy_lines(report: GateReport) -> list[str]:
     if report.policy == "no-regression":
         return [
             f"no-regression: if nothing changed, a build fails at most {alpha} of the time against "
-            "each baseline; a pass does not prove that nothing regressed"
+            "each baseline; a pass does not prove that nothing regressed. Drops of at most "
+            f"{_tolerance(report)} pass (--tolerance)"
         ]
     if report.policy == "non-inferior":
         return [
@@ -67,6 +68,12 @@ def policy_lines(report: GateReport) -> list[str]:
         f"simulated builds failed ({found.n_rows:,} rows, {found.tied:.0%} of them with identical "
         "scores in both runs)"
     ]
+
+
+def _tolerance(report: GateReport) -> str:
+    """One tolerance, or the smallest and the largest."""
+    found = [each.tolerance for verdict in report.baselines for each in verdict.findings]
+    return " to ".join(f"{value:g}" for value in sorted({min(found), max(found)}))
 
 
 def _share(rate: float) -> str:

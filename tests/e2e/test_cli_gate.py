@@ -75,6 +75,99 @@ def test_noise_exits_with_0(old: Path, same: Path) -> None:
     )
 
 
+METRICS = ("faithfulness", "context_relevance", "answer_correctness")
+
+
+def write_columns(path: Path, columns: dict[str, list[float | None]]) -> Path:
+    rows = [
+        {"id": f"q{row}", **dict(zip(columns, scores, strict=True))}
+        for row, scores in enumerate(zip(*columns.values(), strict=True))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.fixture
+def columns() -> dict[str, list[float | None]]:
+    """400 rows of three metrics."""
+    draw = np.random.default_rng(22)
+    return {name: draw.uniform(0.2, 1.0, 400).tolist() for name in METRICS}
+
+
+def first_line(done: Result) -> str:
+    return done.stdout.splitlines()[0]
+
+
+def test_the_lowest_scores_that_vanish_fail(
+    columns: dict[str, list[float | None]], tmp_path: Path
+) -> None:
+    """The mean rises and every pair is equal, so nothing but the nulls tells it."""
+    base = write_columns(tmp_path / "base.jsonl", columns)
+    scores = columns["faithfulness"]
+    lowest = set(np.argsort(np.array(scores, np.float64))[:63].tolist())
+    lost = [None if row in lowest else score for row, score in enumerate(scores)]
+    new = write_columns(tmp_path / "new.jsonl", {**columns, "faithfulness": lost})
+    done = gate(new, "--baseline", base)
+    assert done.exit_code == 1, done.stdout
+    assert first_line(done).startswith(
+        "FAIL  MISSING SCORES  faithfulness: 63 of 400 rows lost their score (missing_field 63); "
+        "null rate 0.000 → 0.158, adjusted p 4e-19, more than the allowed rise of 0.02"
+    )
+    assert gate(new, "--baseline", base, "--max-null-rise", "20%").exit_code == 0
+    shown = rag_eval("compare", str(base), str(new))
+    assert "MISSING SCORES" in shown.stdout
+    assert "all scores of all gating metrics are identical" not in shown.stdout
+    value = json.loads(gate(new, "--baseline", base, "--format", "json").stdout)
+    nulls = value["baselines"][0]["findings"][0]["nulls"]
+    assert (nulls["nLost"], nulls["reasons"]) == (63, {"missing_field": 63})
+    assert (nulls["rateOld"], nulls["rateNew"], nulls["rise"]) == (0.0, 0.1575, 0.1575)
+    assert (value["maxNullRise"], value["maxMissingRows"]) == (0.02, 0.01)
+
+
+def test_a_few_scores_that_vanish_are_a_warning_beside_the_verdict(
+    columns: dict[str, list[float | None]], tmp_path: Path
+) -> None:
+    base = write_columns(tmp_path / "base.jsonl", columns)
+    few = {**columns, "faithfulness": [None, None, *columns["faithfulness"][2:]]}
+    done = gate(write_columns(tmp_path / "new.jsonl", few), "--baseline", base)
+    assert done.exit_code == 0
+    assert first_line(done).startswith("PASS  MISSING SCORES")
+    assert "MISSING SCORES: faithfulness: 2 of 400 rows lost their score" in done.stderr
+
+
+def test_rows_that_vanish_fail(columns: dict[str, list[float | None]], tmp_path: Path) -> None:
+    base = write_columns(tmp_path / "base.jsonl", columns)
+    gone = {name: scores[:380] for name, scores in columns.items()}
+    new = write_columns(tmp_path / "new.jsonl", gone)
+    done = gate(new, "--baseline", base)
+    assert done.exit_code == 1, done.stdout
+    assert first_line(done).startswith(f"FAIL  MISSING ROWS  20 of 400 rows of {base} are missing")
+    assert gate(new, "--baseline", base, "--max-missing-rows", "0.05").exit_code == 0
+    value = json.loads(gate(new, "--baseline", base, "--format", "json").stdout)
+    assert (value["status"], value["baselines"][0]["status"]) == ("MISSING ROWS", "MISSING ROWS")
+    assert gate(new, "--baseline", base, "--policy", "node").exit_code == 0
+    shown = rag_eval("compare", str(base), str(new)).stdout
+    assert "are missing in this run: MISSING ROWS" in shown
+
+
+def test_a_trifle_is_within_the_tolerance(
+    columns: dict[str, list[float | None]], tmp_path: Path
+) -> None:
+    """Deterministic scores: every row fell a little, so the test is certain."""
+    base = write_columns(tmp_path / "base.jsonl", columns)
+    less: list[float | None]
+    less = [score - 0.002 for score in columns["faithfulness"] if score is not None]
+    new = write_columns(tmp_path / "new.jsonl", {**columns, "faithfulness": less})
+    done = gate(new, "--baseline", base)
+    assert done.exit_code == 0, done.stdout
+    assert first_line(done).startswith("PASS  WITHIN TOLERANCE  faithfulness fell by 0.002")
+    assert "Drops of at most 0.005 pass" in done.stdout
+    assert "WITHIN TOLERANCE of 0.005" in rag_eval("compare", str(base), str(new)).stdout
+    for tolerance in ("0.001", "faithfulness=0.001"):
+        strict = gate(new, "--baseline", base, "--tolerance", tolerance)
+        assert (strict.exit_code, first_line(strict)[:15]) == (1, "FAIL  REGRESSED")
+
+
 def test_all_baselines_must_hold(old: Path, worse: Path, tmp_path: Path) -> None:
     also_worse = write(tmp_path / "also-worse.jsonl", -0.06, 3)
     assert gate(worse, "--baseline", also_worse).exit_code == 0

@@ -270,15 +270,86 @@ def test_rows_that_lost_their_scores() -> None:
     nulls = compare(old, new).changes[0].nulls
     assert nulls is not None
     assert (nulls.n_old, nulls.n_new, nulls.n_lost, nulls.n_gained) == (0, 5, 5, 0)
-    assert (nulls.p_worse, nulls.flagged) == (1 / 32, True)
+    assert (nulls.rate_old, nulls.rate_new, nulls.rise) == (0.0, 0.25, 0.25)
+    assert nulls.reasons == {"missing_field": 5}
+    # Five rows cannot show it at 0.05 / 2, so this test is not in the family of the scores' test.
+    assert (nulls.p_worse, nulls.adjusted_p_worse) == (1 / 32, 1.0)
+    assert compare(old, new).changes[0].verdict == "MISSING SCORES"
     back = compare(new, old).changes[0].nulls
     assert back is not None
-    assert (back.p_worse, back.flagged) == (1.0, False)
-    # A share that rose by more than a point is told, whatever the test says.
+    assert (back.p_worse, back.n_lost, back.rise) == (1.0, 0, -0.25)
+    # One row is enough for the status.
     few = run({"faithfulness": [None] + [0.5] * 19})
-    flagged = compare(old, few).changes[0].nulls
-    assert flagged is not None
-    assert (flagged.p_worse, flagged.flagged) == (0.5, True)
+    assert compare(old, few).changes[0].verdict == "MISSING SCORES"
+    more = run({"faithfulness": [None] * 6 + [0.5] * 14})
+    nulls = compare(old, more).changes[0].nulls
+    assert nulls is not None
+    assert (nulls.p_worse, nulls.adjusted_p_worse) == (1 / 64, 2 / 64)
+
+
+def test_reasons_of_lost_scores_are_counted_the_most_frequent_first() -> None:
+    old = run({"faithfulness": [0.5] * 6 + [None]})
+    new = run({"faithfulness": [None] * 5 + [0.5, None]})
+    reasons = np.array([[3], [13], [13], [3], [13], [0], [13]], np.uint8)
+    nulls = compare(old, replace(new, null_reasons=reasons)).changes[0].nulls
+    assert nulls is not None
+    assert list(nulls.reasons.items()) == [("refusal", 3), ("judge_failed", 2)]
+    assert str(nulls) == (
+        "5 of 7 rows lost their score (refusal 3, judge_failed 2); null rate 0.143 → 0.857, "
+        "adjusted p 1.000"
+    )
+
+
+def test_a_test_of_nulls_without_a_lost_row_leaves_the_scores_their_p_values() -> None:
+    old, new = some_runs()
+    full = [replace(each, scores=np.nan_to_num(each.scores, nan=0.5)) for each in (old, new)]
+    tests = [change.test for change in compare(*full).changes if change.gating]
+    raw = sorted(test.p_worse for test in tests if test is not None)
+    assert min(test.adjusted_p_worse for test in tests if test is not None) == 3 * raw[0]
+
+
+@every_row(
+    ("before", "after", "rows", "verdict"),
+    [
+        ([0.5] * 40, [0.4] * 40, 40, "REGRESSED"),
+        ([0.5] * 40, [0.495] * 40, 40, "WITHIN TOLERANCE"),
+        ([0.5] * 40, [0.494] * 40, 40, "REGRESSED"),
+        ([0.5] * 40, [0.505] * 40, 40, "IMPROVED"),
+        ([0.5] * 40, [0.5] * 40, 40, "NO CHANGE"),
+        ([0.5] * 40, [0.5] * 40, 39, "MISSING ROWS"),
+        ([0.5] * 40, [0.5] * 39 + [None], 40, "MISSING SCORES"),
+        ([0.5] * 39 + [None], [0.5] * 39 + [None], 40, "NO CHANGE"),
+        ([0.5] * 39 + [None], [0.5] * 40, 40, "TOO FEW ROWS"),
+        ([0.5] * 39 + [None], [None] + [0.5] * 39, 40, "MISSING SCORES"),
+        ([0.5] * 40, [0.6] * 39 + [None], 40, "MISSING SCORES"),
+        ([0.5] * 40, [0.499] * 39 + [None], 40, "MISSING SCORES"),
+        ([0.5] * 40, [0.4] * 39 + [None], 40, "REGRESSED"),
+        ([0.5] * 40, [None] * 40, 40, "MISSING SCORES"),
+        ([None] * 40, [0.5] * 40, 40, "NOT COMPARABLE"),
+    ],
+)
+def test_statuses(before: _Column, after: _Column, rows: int, verdict: str) -> None:
+    new = reordered(run({"faithfulness": after}), range(rows))
+    (change,) = compare(run({"faithfulness": before}), new).changes
+    assert change.verdict == verdict
+
+
+def test_tolerances_are_given_like_margins() -> None:
+    metrics = ("faithfulness", "context_recall")
+    old, new = (run(dict.fromkeys(metrics, [score] * 40)) for score in (0.5, 0.48))
+    for tolerance, verdicts in (
+        (0.02, ["WITHIN TOLERANCE"] * 2),
+        (0.019, ["REGRESSED"] * 2),
+        ({"faithfulness": 0.02}, ["WITHIN TOLERANCE", "REGRESSED"]),
+        ({"*": 0.02, "contextRecall": 0.0}, ["WITHIN TOLERANCE", "REGRESSED"]),
+    ):
+        found = compare(old, new, tolerance=tolerance)
+        assert [change.verdict for change in found.changes] == verdicts
+    assert [change.tolerance for change in found.changes] == [0.02, 0.0]
+    with pytest.raises(InputError, match="tolerance names 'recall', which is not compared"):
+        compare(old, new, tolerance={"recall": 0.1})
+    with pytest.raises(InputError, match="tolerance must be at least 0"):
+        compare(old, new, tolerance=-0.1)
 
 
 def test_what_nulls_could_hide() -> None:
@@ -322,8 +393,9 @@ def test_a_plan_for_the_next_run() -> None:
     wanted = minimum_detectable_effect(spread, len(better), alpha=0.05 / 3)
     assert found.change("faithfulness").detectable == pytest.approx(wanted, rel=1e-12)
     alone = compare(old, new, metrics=["faithfulness"])
+    # The nulls of some rows changed, which is a second test.
     assert alone.changes[0].detectable == pytest.approx(
-        minimum_detectable_effect(spread, len(better)), rel=1e-12
+        minimum_detectable_effect(spread, len(better), alpha=0.05 / 2), rel=1e-12
     )
     assert compare(old, old).change("faithfulness").detectable is None
 
@@ -362,7 +434,8 @@ def test_swapped_runs_are_a_mirror(options: dict[str, Any]) -> None:
         )
         assert one.delta == -other.delta
         assert (one.difference.low, one.difference.high) == _negated(other)
-        assert one.verdict == turned.get(other.verdict, other.verdict)
+        shown, mirrored = forth.shown_by_test(one), back.shown_by_test(other)
+        assert shown == (turned[mirrored] if mirrored else None)
         assert one.test is not None
         assert other.test is not None
         assert one.test.p_worse == other.test.p_better
@@ -440,7 +513,7 @@ def test_a_comparison_is_strict_json() -> None:
         value = json.loads(json_text.dumps(compare(old, other).to_dict(descriptive=True)))
         assert value["paired"] is True
     lost = value["changes"][0]
-    assert lost["verdict"] == "NOT COMPARABLE"
+    assert lost["verdict"] == "MISSING SCORES"
     assert lost["newMean"] is lost["delta"] is lost["test"] is None
     assert lost["nulls"]["nLost"] == 1
 
@@ -635,7 +708,7 @@ def test_a_large_family_draws_as_many_patterns_as_it_takes_to_reject() -> None:
     assert [c.verdict for c in found.changes if c.slice is None] == ["REGRESSED"] * 3
     test = found.change("a").test
     assert test is not None
-    assert test.n_resamples == 2 * 303 / 0.05
+    assert test.n_resamples == 2 * 606 / 0.05  # of scores and of nulls
     assert found.options.n_resamples == 1_999
     alone = compare(old, new, n_resamples=1_999).change("a").test
     assert alone is not None
@@ -651,9 +724,11 @@ def test_nulls_in_some_repeats_are_lost_scores() -> None:
     quiet, told = before.change("faithfulness").nulls, after.change("faithfulness").nulls
     assert quiet is not None
     assert told is not None
-    assert (quiet.n_lost, quiet.n_gained, quiet.flagged) == (0, 0, False)
+    assert (quiet.n_lost, quiet.n_gained, quiet.rise) == (0, 0, 0.0)
     assert (told.n_old, told.n_new, told.n_lost, told.n_gained) == (0, 7, 7, 0)
-    assert (told.p_worse, told.flagged) == (2**-7, True)
+    assert told.p_worse == 2**-7
+    assert told.rise == pytest.approx(7 * 2 / 3 / 8)
+    assert after.change("faithfulness").verdict == "MISSING SCORES"
     assert after.change("faithfulness").n_pairs == 8
     # The same share in another repeat.
     more = compare([full, full, nulls], [full, nulls, full]).change("faithfulness").nulls
@@ -661,7 +736,7 @@ def test_nulls_in_some_repeats_are_lost_scores() -> None:
     assert (more.n_lost, more.n_gained) == (0, 0)
     swapped = compare([full, nulls, nulls], [full] * 3).change("faithfulness").nulls
     assert swapped is not None
-    assert (swapped.n_lost, swapped.n_gained, swapped.flagged) == (0, 7, False)
+    assert (swapped.n_lost, swapped.n_gained, swapped.p_worse) == (0, 7, 1.0)
 
 
 def test_means_alone_are_of_the_metrics_that_were_asked_for(tmp_path: Path) -> None:

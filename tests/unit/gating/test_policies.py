@@ -114,8 +114,117 @@ def test_a_metric_that_lost_all_its_scores_fails() -> None:
     columns = {"faithfulness": OLD, "context_recall": OLD}
     lost = {"faithfulness": OLD, "context_recall": [None] * N}
     report = gate(scored_run("new", lost), scored_run("old", columns))
-    assert (report.status, report.passed) == ("NO SCORES", False)
+    assert (report.status, report.passed) == ("MISSING SCORES", False)
     assert "context_recall has no scores; the baseline's mean is" in report.reason
+
+
+def missing(n_null: int, n: int = N, before: int = 0) -> tuple[Any, Any]:
+    """A baseline, and a run whose first scores are null; ``before`` rows had none before."""
+    scores = [None] * before + [0.5] * (n - before)
+    lost = [None] * n_null + [0.5] * (n - n_null)
+    return scored_run("new", {"faithfulness": lost}), scored_run("old", {"faithfulness": scores})
+
+
+@every_row(
+    ("n_null", "before", "limit", "passed"),
+    [
+        (40, 0, None, False),
+        (40, 0, 0.2, True),  # exactly the limit
+        (40, 0, 0.19, False),
+        (40, 40, None, True),  # in both runs
+        (40, 35, None, True),  # a rise of 0.025 that 5 rows do not show
+        (5, 0, None, True),
+        (4, 0, 0.0, True),
+        (10, 0, None, False),
+        (10, 20, None, True),  # the rate fell
+    ],
+)
+def test_scores_that_went_missing(
+    n_null: int, before: int, limit: float | None, passed: bool
+) -> None:
+    report = gate(*missing(n_null, before=before), max_null_rise=limit)
+    assert report.passed is passed
+    warned = [text for text in report.notices if text.startswith("MISSING SCORES: faithfulness: ")]
+    assert len(warned) == (passed and n_null > before)
+    if not passed:
+        assert report.status == "MISSING SCORES"
+        limit = 0.02 if limit is None else limit
+        assert f"more than the allowed rise of {limit:g}" in report.reason
+        nulls = report.baselines[0].findings[0].nulls
+        assert nulls is not None
+        assert nulls.n_lost == n_null
+
+
+def test_a_warning_of_missing_scores_is_beside_the_verdict() -> None:
+    new, base = missing(2)
+    report = gate(new, base)
+    assert (report.status, report.passed) == ("MISSING SCORES", True)
+    # Other metrics say how the run compares.
+    columns = {"faithfulness": OLD, "context_recall": OLD}
+    moved = {"faithfulness": [None, *OLD[1:]], "context_recall": OLD + WIGGLE}
+    report = gate(scored_run("new", moved), scored_run("old", columns))
+    assert (report.status, report.passed) == ("INCONCLUSIVE", True)
+    assert [each.status for each in report.baselines[0].findings] == [
+        "MISSING SCORES",
+        "INCONCLUSIVE",
+    ]
+
+
+def test_a_metric_that_regressed_names_its_missing_scores_too() -> None:
+    lost = [None] * 40 + [score - 0.05 for score in OLD[40:]]
+    report = gate(scored_run("new", {"faithfulness": lost}), old())
+    assert (report.status, report.passed) == ("REGRESSED", False)
+    assert "40 of 200 rows lost their score (missing_field 40)" in report.reason
+
+
+def test_a_few_rows_of_a_slice_may_all_be_null() -> None:
+    topics = ["a", "a", *["b"] * (N - 2)]
+    before = scored_run("old", {"faithfulness": OLD}, columns={"topic": topics})
+    after = scored_run("new", {"faithfulness": [None, None, *OLD[2:]]}, columns={"topic": topics})
+    report = gate(after, before, slices=["topic"])
+    assert (report.status, report.passed) == ("MISSING SCORES", True)
+
+
+@every_row(
+    ("n_gone", "limit", "passed"),
+    [(2, None, True), (3, None, False), (20, 0.1, True), (21, 0.1, False), (1, 0.0, False)],
+)
+def test_rows_that_went_missing(n_gone: int, limit: float | None, passed: bool) -> None:
+    new, base = missing(0, N - n_gone)[0], missing(0)[1]
+    report = gate(new, base, max_missing_rows=limit)
+    assert (report.status, report.passed) == ("MISSING ROWS", passed)
+    assert any(f"{n_gone} of 200 row" in notice for notice in report.notices)
+    if not passed:
+        shown = 100 * (0.01 if limit is None else limit)
+        assert f"missing in this run, more than the allowed {shown:.4g} %" in report.reason
+        assert [gate.message for gate in report.baseline_gates if not gate.held] == [
+            f"MISSING ROWS: {report.baselines[0].reason}"
+        ]
+
+
+def test_non_inferior_fails_for_missing_scores_and_rows() -> None:
+    options: dict[str, Any] = {"policy": "non-inferior", "margin": 0.1}
+    assert gate(*missing(0), **options).passed
+    assert gate(*missing(2), **options).passed
+    assert gate(*missing(40), **options).status == "MISSING SCORES"
+    assert gate(*missing(40), **options, max_null_rise=0.2).passed
+    gone = missing(0, N - 20)[0], missing(0)[1]
+    assert gate(*gone, **options).status == "MISSING ROWS"
+    assert gate(*gone, **options, max_missing_rows=0.1).passed
+
+
+def test_a_drop_within_the_tolerance_passes_and_is_named() -> None:
+    columns = {"faithfulness": OLD, "context_recall": OLD}
+    moved = {"faithfulness": OLD - 0.004, "context_recall": OLD + 0.1}
+    report = gate(scored_run("new", moved), scored_run("old", columns))
+    assert (report.status, report.passed) == ("WITHIN TOLERANCE", True)
+    assert "faithfulness fell by 0.004" in report.reason
+    assert "within the tolerance of 0.005" in report.reason
+    assert "Drops of at most 0.005 pass" in policy_lines(report)[0]
+    both = {"faithfulness": OLD - 0.004, "context_recall": OLD - 0.1}
+    report = gate(scored_run("new", both), scored_run("old", columns), tolerance={"*": 0.2})
+    assert (report.status, report.passed) == ("WITHIN TOLERANCE", True)
+    assert report.reason.endswith("; also context_recall (against old)")
 
 
 def test_a_run_and_itself_are_unchanged_however_few_rows() -> None:
