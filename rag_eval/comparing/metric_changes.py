@@ -116,10 +116,8 @@ def _part(
     mine = None if clusters is None else [clusters[place] for place in paired.tolist()]
     lost = np.stack([lost_scores(table, member.name, paired) for member in members], axis=1)
     margins = [*(member.margin for member in members), *[0.0] * len(members)]
-    verdicts = np.concatenate([binary, lost == np.round(lost)], axis=1)
-    tests = paired_tests(
-        np.concatenate([better, lost], axis=1), verdicts.all(axis=0), margins, mine, options
-    )
+    verdicts = np.concatenate([binary.all(axis=0), (lost == np.round(lost)).all(axis=0)])
+    tests = paired_tests(np.concatenate([better, lost], axis=1), verdicts, margins, mine, options)
     return _Part(within, rows, mine, better, tests)
 
 

@@ -21,7 +21,12 @@ from rag_eval.reports.markdown_text import markdown_table, markdown_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.stats.intervals import Interval
 
-_STYLES: Final = {Status.REGRESSED: "bold red", Status.IMPROVED: "green"}
+_STYLES: Final = {
+    Status.REGRESSED: "bold red",
+    Status.MISSING_SCORES: "yellow",
+    Status.MISSING_ROWS: "yellow",
+    Status.IMPROVED: "green",
+}
 _ID_LIMIT: Final = 40
 _NAME_LIMIT: Final = 60
 _EFFECTS: Final = ("Hedges' g", "Cliff's delta")
@@ -80,7 +85,8 @@ def _rows_lines(comparison: RunComparison) -> list[str]:
     both = comparison.n_pairs
     shared = f"{counted(both, 'row')} in both"
     if n_old > both or n_new > both:
-        shared += f"; {n_old - both:,} removed, {n_new - both:,} new"
+        missing = f" ({Status.MISSING_ROWS})" if n_old > both else ""
+        shared += f"; {n_old - both:,} removed{missing}, {n_new - both:,} new"
     return [
         f"old  {names[0]:{width}}  {counted(n_old, 'row')}",
         f"new  {names[1]:{width}}  {counted(n_new, 'row')}",
@@ -210,16 +216,13 @@ def _too_few_line(change: MetricChange) -> str:
 
 
 def null_lines(comparison: RunComparison) -> list[str]:
-    """The metrics that lost scores, and the rows that are missing."""
-    lines = [
+    """The metrics that lost scores."""
+    return [
         f"{change.name}: {change.nulls}"
         + (f": {change.verdict}" if change.verdict is Status.MISSING_SCORES else "")
         for change in comparison.changes
         if change.slice is None and change.nulls is not None and change.nulls.n_lost
     ]
-    if text := comparison.missing_rows_text:
-        lines.append(f"{plain_text(text)}: {Status.MISSING_ROWS}")
-    return lines
 
 
 def worst_case_lines(comparison: RunComparison) -> list[str]:

@@ -147,7 +147,7 @@ def test_rows_that_vanish_fail(columns: dict[str, list[float | None]], tmp_path:
     assert (value["status"], value["baselines"][0]["status"]) == ("MISSING ROWS", "MISSING ROWS")
     assert gate(new, "--baseline", base, "--policy", "node").exit_code == 0
     shown = rag_eval("compare", str(base), str(new)).stdout
-    assert "are missing in this run: MISSING ROWS" in shown
+    assert "380 rows in both; 20 removed (MISSING ROWS), 0 new" in shown
 
 
 def test_a_trifle_is_within_the_tolerance(
