@@ -37,7 +37,7 @@ class InputChangedError(InputError):
         kept = "" if report is None else "the results are complete, but may mix old and new rows; "
         super().__init__(
             f"{'; '.join(changes)}; {kept}run the command again, or accept such changes with "
-            "--allow-changed-input (allow_changed_input in Python)"
+            "--allow-changed-input (in Python: allow_changed_input=True)"
         )
         self.report = report
 
@@ -94,15 +94,18 @@ class MissingExtraError(RagEvalError, ImportError):
     """An optional dependency is not installed; the message names the extra to install."""
 
 
-def suggestion(name: object, known: Iterable[str]) -> str:
-    """``"; did you mean 'x'?"`` for the known name nearest to ``name``, else an empty string.
-
-    Of many names only the first thousand are looked at.
-    """
+def near_name(name: object, known: Iterable[str]) -> str | None:
+    """The name nearest to ``name`` among the first thousand known ones; None if none is near."""
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:
-        return ""
+        return None
     near = difflib.get_close_matches(name, list(islice(known, _MOST_NAMES)), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return near[0] if near else None
+
+
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"`` for the known name nearest to ``name``, else an empty string."""
+    near = near_name(name, known)
+    return "" if near is None else f"; did you mean {near!r}?"
 
 
 class _Glance(reprlib.Repr):

@@ -24,7 +24,7 @@ from rag_eval.cli.printing import print_found, print_warnings
     metavar="METRIC",
     required=True,
     shell_complete=completed_metric,
-    help="Metric whose scores are used.",
+    help="Metric whose scores to use.",
 )
 @click.option(
     "--target",

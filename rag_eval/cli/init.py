@@ -134,7 +134,7 @@ def _written(directory: str, name: str, text: str, force: bool) -> Path:
     path = Path(directory, name)
     if not Path(directory).is_dir():
         raise InputError(
-            f"cannot write {path}: the folder {directory} does not exist; create it first"
+            f"cannot write {path}: the folder '{directory}' does not exist; create it first"
         )
     if not followed(path).is_relative_to(followed(Path(directory))):
         raise InputError(

@@ -40,9 +40,9 @@ def print_found(
 
 def say(text: str) -> None:
     """A line on stderr, made safe to print; on a terminal wrapped at words."""
-    from rag_eval.reports.plain_text import plain_text
+    from rag_eval.reports.plain_text import plain_text, without_python
 
-    line = plain_text(text)
+    line = plain_text(without_python(text))
     if sys.stderr.isatty():
         width = max(20, shutil.get_terminal_size().columns)
         line = textwrap.fill(

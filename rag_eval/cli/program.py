@@ -241,7 +241,10 @@ def _what_to_give(error: click.UsageError) -> str:
         return hint(given[1], parameter.type.choices) if given else ""
     if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
         text = (error.param.help or "").rstrip(".")
-        return f": {text[:1].lower()}{text[1:]}" if text else ""
+        text = f"{text[:1].lower()}{text[1:]}"
+        if error.param.metavar == "METRIC":
+            return f", the {text}, for example {error.param.opts[0]} faithfulness"
+        return f": {text}" if text else ""
     return ""
 
 

@@ -74,7 +74,7 @@ def show_command(
 
     if number is not None:
         if number < 1:
-            raise InputError(f"--row counts from 1: the first row is --row 1, got {number}")
+            raise InputError(f"--row must be at least 1, the number of the first row, got {number}")
         number -= 1
     file = ResultFile(result)
     if row_id is None and number is None:

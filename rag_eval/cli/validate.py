@@ -57,7 +57,7 @@ def validate_command(
       zcat samples.jsonl.gz | rag-eval validate - --metrics faithfulness
     """
     from rag_eval.jobs.options import input_options
-    from rag_eval.reports.plain_text import plain_text
+    from rag_eval.reports.plain_text import plain_text, without_python
     from rag_eval.results.batch import not_measured_text
     from rag_eval.scoring.faulty_rows import validate_file
 
@@ -70,7 +70,7 @@ def validate_command(
             profile=profile,
             scorer_options=scorer_options,
             reading=input_options(reading),
-            on_fault=lambda fault: print(plain_text(str(fault))),
+            on_fault=lambda fault: print(plain_text(without_python(str(fault)))),
             allow_changed_input=bool(reading["allow_changed_input"]),
             allow_missing=bool(reading["allow_missing"]),
             on_found=told,

@@ -26,6 +26,12 @@ _READERS: Final[dict[str, Callable[[Any, str], _Read]]] = {
     "test_cases": lambda document, _: read_regtrace(document),
     "samples": read_omk,
 }
+# What files hold that are more likely samples.
+_ROW_FILES: Final = {
+    ".jsonl": "it has one JSON object per line instead of a single one",
+    ".ndjson": "it has one JSON object per line instead of a single one",
+    ".csv": "it is a table",
+}
 _SHOWN_FAULTS: Final = 3
 
 
@@ -156,10 +162,10 @@ def _json(text: str, path: Path) -> Any:
     try:
         document = read_json(text)
     except JsonFault as fault:
-        hint = ""
-        if path.suffix.lower() in (".jsonl", ".ndjson", ".csv"):
-            hint = f". To score samples: rag-eval run {path}"
-        raise InputError(f"{path} is not a golden dataset: {fault}{hint}") from None
+        told = str(fault)
+        if path.suffix.lower() in _ROW_FILES:
+            told = f"{_ROW_FILES[path.suffix.lower()]}. To score samples: rag-eval run {path}"
+        raise InputError(f"{path} is not a golden dataset: {told}") from None
     if document.repeated_keys:
         raise InputError(f"{path}: an object has the key {document.repeated_keys[0]!r} twice")
     return document.value

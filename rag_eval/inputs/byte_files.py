@@ -25,7 +25,7 @@ PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20
 # A few kilobytes of gzip unpack to any number of bytes without a line end among them.
 MAX_ROW_BYTES: Final = 256 << 20
-ROW_OPTION: Final = "--max-row-bytes (max_row_bytes in Python)"
+ROW_OPTION: Final = "--max-row-bytes (in Python: max_row_bytes)"
 _ROWS_OF_WHOLE: Final = 4
 _BOM: Final = b"\xef\xbb\xbf"
 

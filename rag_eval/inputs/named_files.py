@@ -61,7 +61,7 @@ def _files_in(folder: Path) -> list[str | Path]:
     )
     if not found:
         raise InputError(
-            f"the folder {folder} contains no sample files ({', '.join(KNOWN)}); give a sample "
+            f"the folder '{folder}' contains no sample files ({', '.join(KNOWN)}); give a sample "
             "file, or a folder that contains some"
         )
     return list(found)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, near_name
 from rag_eval.inputs.samples import (
     TEXT_FIELDS,
     FieldNeeds,
@@ -37,6 +37,7 @@ from rag_eval.kernels.columns import (
 )
 from rag_eval.kernels.languages import language_code
 from rag_eval.kernels.settings import DETECT, language_number
+from rag_eval.plumbing.spelling import counted
 from rag_eval.samples import EvalSample
 
 if TYPE_CHECKING:
@@ -354,7 +355,7 @@ def _contexts(sample: SampleLike, contexts: Any, needs: FieldNeeds) -> Iterable[
         return ()
     if contexts is None:
         raise _FieldError(
-            f"contexts is missing{_near(sample, 'contexts')}; it must be a list of strings"
+            f"contexts is missing{_near(sample, 'contexts') or '; it must be a list of strings'}"
         )
     return _listed(contexts)
 
@@ -379,17 +380,20 @@ def _near(sample: SampleLike, name: str) -> str:
     if not isinstance(sample, Mapping):
         return ""
     unknown = [key for key in sample if isinstance(key, str) and key not in TEXT_FIELDS]
-    hint = suggestion(name, unknown)
-    if hint:
-        return hint.replace("; did you mean", " (did you mean the field") + " Rename or map it)"
+    near = near_name(name, unknown)
+    if near is not None:
+        return (
+            f". Did you mean the field {near!r}? Rename it to {name!r}, or map it in all rows: "
+            f"--map {name}={near} (in Python: mapping={{{name!r}: {near!r}}})"
+        )
     strange = [key for key in unknown if key not in _OTHER_FIELDS]
     # Many strange fields are those of a scorer or of another tool, and tell nothing.
     if not strange or len(strange) > _MOST_NAMED:
         return ""
     named = ", ".join(repr(key[:_LONGEST_NAMED]) for key in strange)
     return (
-        f" (there is {named}; a mapping says which field it is: --map {name}=COLUMN, in Python "
-        f"mapping={{{name!r}: COLUMN}})"
+        f". The row has {named}; to use another field: --map {name}=FIELD (in Python: "
+        f"mapping={{{name!r}: 'FIELD'}})"
     )
 
 
@@ -439,11 +443,11 @@ def _text_fault(sample: SampleLike, name: str, value: object) -> str:
     if isinstance(value, str):
         return f"{name} is too long: {len(value):,} characters, 2 GiB and more"
     if value is None and "[" not in name:
-        return f"{name} is missing{_near(sample, name)}; it must be a string"
+        return f"{name} is missing{_near(sample, name) or '; it must be a string'}"
     if name == "ground_truth" and isinstance(value, (list, tuple)):
         return (
-            f"ground_truth is a list of {len(value)}; the overlap profile takes one str, "
-            "--profile grounded the best of several"
+            f"ground_truth is a list of {counted(len(value), 'text')}, but the overlap profile "
+            "takes a single text; --profile grounded uses the best match"
         )
     if isinstance(value, Mapping) and name.startswith("contexts["):
         keys = ", ".join(islice((repr(key) for key in value if isinstance(key, str)), _MOST_NAMED))

@@ -12,6 +12,8 @@ from rag_eval.gating.verdicts import GateReport
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import RunOptions
 from rag_eval.options.plan import Plan
+from rag_eval.plumbing.descriptors import is_standard_input
+from rag_eval.plumbing.unreadable import unreadable
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.reading import ResultFile, SamplesNotScoresError
 from rag_eval.results.summaries import checked_baseline
@@ -62,6 +64,7 @@ class BaselineGate:
         GateOptions.of(**self._test)
         given = options["baseline"]
         if isinstance(given, (str, Path)):
+            _check_exists(given)
             given = ResultFile(given)  # which is read twice, standard input too
         self.source = given
         try:
@@ -110,6 +113,15 @@ def _check_options(policy: str, options: Mapping[str, Any]) -> None:
         raise InputError(
             "policy node takes no margin; use regression_threshold (--regression-threshold)"
         )
+
+
+def _check_exists(name: str | Path) -> None:
+    """Raise an error for a file that is missing, which says how to make one."""
+    if is_standard_input(name) or Path(name).exists():
+        return
+    missing = str(unreadable(name, FileNotFoundError("the file does not exist")))
+    stop = "" if missing.endswith("?") else "."
+    raise InputError(f"{missing}{stop} To make a baseline: rag-eval run DATA --output {name}")
 
 
 def _with_rows(given: Any, policy: str) -> ScoredRun:

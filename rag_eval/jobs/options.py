@@ -66,7 +66,7 @@ def check_folder(path: Path) -> None:
     """Raise an error for a file in a missing folder."""
     if not path.parent.is_dir():
         raise InputError(
-            f"cannot write {path}: the folder {path.parent} does not exist; create it first"
+            f"cannot write {path}: the folder '{path.parent}' does not exist; create it first"
         )
 
 

@@ -251,7 +251,10 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     if profile == "overlap":
         for name, reason in _GROUNDED_ONLY.items():
             if options.get(name) is not None:
-                raise InputError(f"{name} needs profile='grounded' (--profile grounded): {reason}")
+                raise InputError(
+                    f"the option {name} works only with --profile grounded (in Python: "
+                    f"profile='grounded'): {reason}"
+                )
         return OverlapSettings.from_options(options.get("heuristic") or {})
     given = [name for name, value in (options.get("heuristic") or {}).items() if value is not None]
     if given:

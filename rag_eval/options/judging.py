@@ -255,11 +255,10 @@ def _judges(
     if one is not None and several is not None:
         raise InputError("give either judge or judges, not both")
     if one is None and several is None:
-        asking = _asking(options, mode, judged)
         raise UnsupportedModeError(
-            f"{asking} needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE (in Python: "
-            "judge='openai:MODEL', or a function that takes a prompt and returns the reply). To "
-            f"score without a judge, leave out {asking}"
+            f"{_asking(options, mode, judged)} needs a judge. Add --judge openai:MODEL "
+            "or set RAG_EVAL_JUDGE (in Python: judge='openai:MODEL', or a function that takes a "
+            "prompt and returns the reply). To score without a judge, leave it out"
         )
     if several is not None and (not isinstance(several, (list, tuple)) or not several):
         raise InputError(f"judges must be a list of judges, got {several!r:.80}")
@@ -273,10 +272,10 @@ def _judges(
 def _asking(options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[MetricId, ...]) -> str:
     """What it is that asks for a judge."""
     if mode != "heuristic":
-        return f"mode={mode!r}"
+        return f"mode {mode!r}"
     if judged[0] in (options.get("metric_modes") or {}):
-        return f"metric_modes[{judged[0]!r}]='llm'"
-    return f"metric {judged[0]!r}"
+        return f"mode 'llm' of the metric {judged[0]!r}"
+    return f"the metric {judged[0]!r}"
 
 
 def _resolved(judge: object, timeout_s: float) -> JudgeFn:

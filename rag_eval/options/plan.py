@@ -141,7 +141,9 @@ def _specs(
         elif judging is not None and metric in judging.judged and not judging.is_cascade:
             specs[metric] = judged_rule(metric).metric[judging.style]
         elif metric not in PROFILE_METRICS[profile]:
-            raise InputError(f"metric {metric!r} needs profile='grounded' (--profile grounded)")
+            raise InputError(
+                f"the metric {metric!r} needs --profile grounded (in Python: profile='grounded')"
+            )
         else:
             specs[metric] = PROFILE_METRICS[profile][metric]
     return specs
@@ -151,7 +153,10 @@ def _settings(options: Mapping[str, Any], judging: Judging | None) -> Settings:
     if judging is None or not judging.is_cascade:
         return settings_of(options)
     if options.get("profile") not in (None, "grounded"):
-        raise InputError("mode='cascade' needs profile='grounded', whose scores can be calibrated")
+        raise InputError(
+            "mode 'cascade' needs --profile grounded (in Python: profile='grounded'), whose scores "
+            "can be calibrated"
+        )
     return settings_of({**options, "profile": "grounded"})
 
 

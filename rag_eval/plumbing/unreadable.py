@@ -15,19 +15,19 @@ _MOST_NAMES: Final = 1000
 
 def unreadable(path: str | Path, error: OSError) -> InputError:
     """The error to raise; for a file that is not there it names the one that may be meant."""
-    hint = ""
+    fault = error.strerror or str(error)
     if isinstance(error, FileNotFoundError):
-        hint = _near(Path(path))
-    return InputError(f"cannot read {path}: {error.strerror or error}{hint}")
+        fault = _missing(Path(path), fault)
+    return InputError(f"cannot read {path}: {fault}")
 
 
-def _near(path: Path) -> str:
+def _missing(path: Path, fault: str) -> str:
     try:
         with os.scandir(path.parent) as entries:
             names = [entry.name for entry in islice(entries, _MOST_NAMES)]
     except FileNotFoundError:
-        return f"; there is no folder {path.parent}"
+        return f"the folder '{path.parent}' does not exist; check the path"
     except (OSError, ValueError):
-        return ""
+        return fault
     near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.8)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return f"{fault}; did you mean {near[0]!r}?" if near else fault

@@ -20,7 +20,7 @@ from rag_eval.jobs.file_reports import RunReport, ScoreFileReport
 from rag_eval.kernels.settings import LOSSES, SHIPPED_WEIGHTS
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.figures import NONE, bounds_text, known_bounds, mean_text, number_text
-from rag_eval.reports.plain_text import plain_text
+from rag_eval.reports.plain_text import plain_text, without_python
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.row import EvalResult, EvalSignal
@@ -306,7 +306,7 @@ def print_notes(notes: Iterable[str], console: Console) -> None:
 def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None:
     """Print the first skipped rows, and the number of others."""
     for fault in report.faults:
-        print_line(console, f"skipped {plain_text(str(fault))}")
+        print_line(console, f"skipped {plain_text(without_python(str(fault)))}")
     more = report.n_skipped - len(report.faults)
     if more:
         print_line(console, f"skipped {more:,} more")

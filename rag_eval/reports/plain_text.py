@@ -14,6 +14,7 @@ from typing import Final
 _JOINERS: Final = "\u200c\u200d"
 # Letters and a symbol in Unicode, but blank in every font.
 _BLANKS: Final = "\u115f\u1160\u2800\u3164\uffa0"
+_IN_PYTHON: Final = re.compile(r" \(in Python: (?:[^()]|\([^()]*\))*\)")
 _SPACES: Final = re.compile(r"[ \t\n\r\v\f]+")
 # Leading spaces make no difference: builds trim lines before they look for commands.
 # Tables wrap long words, so the names of GitHub commands are escaped anywhere in a line.
@@ -39,6 +40,11 @@ def plain_text(text: str, limit: int | None = None) -> str:
     if limit is not None and len(shown) > limit:
         return shown[: limit - 1] + "…"
     return shown
+
+
+def without_python(text: str) -> str:
+    """A message without its hint for users of the Python interface, for the command line."""
+    return _IN_PYTHON.sub("", text)
 
 
 def without_commands(text: str) -> str:

@@ -208,7 +208,7 @@ class ResultFile:
         next(lines)
         for number, line in enumerate(lines):
             if line.startswith(_END):
-                self.said.update(_value(b"{" + line[len(_END) :], f"{self.source}, the summary"))
+                self.said.update(_value(b"{" + line[len(_END) :], f"the summary of {self.source}"))
                 return
             yield f"results[{number}]", line.rstrip().removesuffix(b",")
         raise InputError(
@@ -296,5 +296,5 @@ def _value(data: Any, where: str) -> Any:
     except (ValueError, RecursionError) as error:
         fault = json_text.syntax_fault(error)
         raise InputError(
-            f"{where} is not valid JSON: {fault}. If the file was cut off, write it again"
+            f"{where} is not valid JSON: {fault}. The file may be cut off: write or copy it again"
         ) from None

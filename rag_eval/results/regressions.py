@@ -14,7 +14,10 @@ from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.aggregates import MetricAggregate
 from rag_eval.samples import MetricId
 
-_ACCEPT: Final = "--allow-signature-mismatch (allow_signature_mismatch=True)"
+_ACCEPT: Final = (
+    "add --allow-signature-mismatch (in Python: allow_signature_mismatch=True) to compare them "
+    "anyway"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +153,7 @@ def check_signatures(
         if current.profile != "overlap":
             raise SignatureMismatchError(
                 "the baseline has no signature, so it counts as profile overlap; this run uses "
-                f"{current.profile}. Score it again, or accept it with {_ACCEPT}"
+                f"{current.profile}. Score its samples again, or {_ACCEPT}"
             )
         return (
             "the baseline has no signature: it is assumed to use profile overlap with default "
@@ -159,9 +162,8 @@ def check_signatures(
     differences = current.differences(theirs, compared)
     if differences:
         raise SignatureMismatchError(
-            "this run and the baseline were scored with different settings (this run first: "
-            + "; ".join(differences)
-            + f"). Use the same settings for both, or accept the difference with {_ACCEPT}"
+            "this run was scored with other settings than the baseline "
+            f"({'; '.join(differences)}). Use the same settings for both, or {_ACCEPT}"
         )
     return None
 

@@ -319,7 +319,7 @@ def check_differences(old: str, new: str, differences: Sequence[str], *, force: 
     """
     if differences and not force:
         raise SignatureMismatchError(
-            f"{NOT_COMPARABLE}{new} and {old} were scored with different settings "
+            f"{NOT_COMPARABLE}{new} was scored with other settings than {old} "
             f"({'; '.join(differences)}). {_way_out(old, new, differences)}"
         )
 

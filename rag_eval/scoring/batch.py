@@ -139,8 +139,9 @@ def _remedy(samples: object) -> str:
             samples and all(isinstance(value, list) for value in samples.values())
         ):
             return (
-                " of columns. To score its rows: pandas.DataFrame(samples), pyarrow.table(samples) "
-                "or a list of dicts, [{'question': ..., 'answer': ...}, ...]"
+                " of columns. To score its rows, pass pandas.DataFrame(samples), "
+                "pyarrow.table(samples) or a list of dicts: "
+                "[{'question': ..., 'answer': ...}, ...]"
             )
         return ". To score one sample: evaluate(sample), or a list of one, [sample]"
     return ""

@@ -265,7 +265,7 @@ class Measurability:
         if _RESULT_COLUMNS & set(unused) and not self._in_memory:
             return (
                 f"{source} holds results, not samples. To look at them: rag-eval show {source}; to "
-                f"gate them: rag-eval gate {source}"
+                f"check them against a limit: rag-eval gate {source} --min-mean faithfulness=0.7"
             )
         near = {
             name: column
@@ -276,8 +276,8 @@ class Measurability:
         if len(parts := _numbered(near.get("contexts", ""), unused)) > 1:
             mapped = self._mapped({"contexts": parts[0]})
             return (
-                f"{text}. Contexts in several columns ({listed(parts)}) have to be a list in one. "
-                f"To use the first alone: {mapped}"
+                f"{text}. Put the contexts of each row into one column, as a list. To use only the "
+                f"first: {mapped}"
             )
         if near:
             return f"{text} (did you mean {self._mapped(near)}?)"

@@ -216,7 +216,7 @@ def test_configuration_file(tmp_path: Path, data: Path) -> None:
         ('profile = "grundet"', "profile must be 'overlap' or 'grounded', got 'grundet'; did you"),
         ('profile = ""', "profile must be 'overlap' or 'grounded', got ''"),
         ("profile = 1", "profile must be a string, got 1"),
-        ('language = "de"', "language needs profile='grounded'"),
+        ('language = "de"', "option language works only with --profile grounded"),
         ('profile = "grounded"\nlanguage = 3', "language must be a language tag, got 3"),
         ('profile = "grounded"\nstemmer = "x"', "stemmer must be 'light' or 'snowball', got 'x'"),
         ('profile = "grounded"\ndetails = "yes"', "details must be true or false, got 'yes'"),
@@ -240,11 +240,11 @@ def test_mistakes_in_the_configuration_file(
     [
         (("--language", "xx", *GROUNDED), "unknown language 'xx'"),
         (("--language", "germn", *GROUNDED), "unknown language 'germn'; did you mean 'ger'?"),
-        (("--language", "de"), "language needs profile='grounded'"),
-        (("--stemmer", "light"), "stemmer needs profile='grounded'"),
+        (("--language", "de"), "option language works only with --profile grounded"),
+        (("--stemmer", "light"), "option stemmer works only with --profile grounded"),
         (("--profile", "grund"), "'grund' is not one of 'overlap', 'grounded'"),
         (("--stemmer", "x", *GROUNDED), "'x' is not one of 'light', 'snowball'"),
-        (("--metrics", "claim_recall"), "metric 'claim_recall' needs profile='grounded'"),
+        (("--metrics", "claim_recall"), "metric 'claim_recall' needs --profile grounded"),
         (
             ("--weights", "self_knowledge=1", "--metrics", "self_knowledge", *GROUNDED),
             "a diagnostic cannot be part of the composite score",

@@ -260,5 +260,5 @@ def test_help_teaches() -> None:
 def test_a_repository_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     result = init("github", "--directory", tmp_path / "mistyped")
     assert result.exit_code == 2
-    assert f"the folder {tmp_path / 'mistyped'} does not exist" in result.output
+    assert f"the folder '{tmp_path / 'mistyped'}' does not exist" in result.output
     assert list(tmp_path.iterdir()) == []

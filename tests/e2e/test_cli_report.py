@@ -138,7 +138,7 @@ _TWICE = "x is given twice: each report needs its own file"
         (["--markdown", "x.html"], _ENDS.format("markdown", "Markdown", "x.html", ".html", ".md")),
         (
             ["--html", "no/page.html"],
-            "cannot write no/page.html: the folder no does not exist; create it first",
+            "cannot write no/page.html: the folder 'no' does not exist; create it first",
         ),
         (["--html", "."], "cannot write .: it is a folder"),
         (

@@ -198,7 +198,7 @@ def test_unknown_ids_and_numbers(folder: Path) -> None:
 def test_rows_count_from_1(folder: Path) -> None:
     for number in (0, -1):
         assert refused(folder / "bare.json", "--row", number) == (
-            f"error: --row counts from 1: the first row is --row 1, got {number}\n"
+            f"error: --row must be at least 1, the number of the first row, got {number}\n"
         )
 
 

@@ -53,19 +53,19 @@ def test_every_bad_line_is_listed_in_order(tmp_path: Path) -> None:
     done = validate(data)
     assert done.exit_code == 2
     assert done.stdout.splitlines() == [
-        "line 2 (\"q2\"): answer is missing (did you mean the field 'answr'? Rename or map "
-        "it); it must be a string",
+        "line 2 (\"q2\"): answer is missing. Did you mean the field 'answr'? Rename it to "
+        "'answer', or map it in all rows: --map answer=answr",
         'line 3 ("q3"): answer must be a string, got int',
         f"line 4: {UNREADABLE}",
         "line 5: contexts[1] must be a string, got NoneType",
         'line 6 ("q6"): answer is Infinity; it must be a finite number or null',
         "line 7: must be a JSON object, got a string",
-        "line 9: ground_truth is a list of 2; the overlap profile takes one str, "
-        "--profile grounded the best of several",
+        "line 9: ground_truth is a list of 2 texts, but the overlap profile takes a single text; "
+        "--profile grounded uses the best match",
         'line 10 ("10"): contexts must be a list of strings, got int',
         "line 12: not valid JSON: Expecting property name enclosed in double quotes at column 2",
         'line 13 ("last"): question is not valid UTF-8 (0xff at byte 29). If the file is in '
-        'Latin-1, read it with --encoding latin-1 (in Python: encoding="latin-1")',
+        "Latin-1, read it with --encoding latin-1",
         "12 samples, 10 invalid",
     ]
 

@@ -159,16 +159,20 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "estimate today.json labels.csv",
-        "Missing option '--metric': metric whose scores are used; see rag-eval estimate --help",
+        "Missing option '--metric', the metric whose scores to use, for example --metric "
+        "faithfulness; see rag-eval estimate --help",
     ),
     ("labels sample today.json 3 -o d.csv", ["'N': 'today.json'", "[OPTIONS] N SCORES"]),
     # Files
     ("run sample.jsonl", ["cannot read sample.jsonl: No such file", "mean 'samples.jsonl'?"]),
-    ("run runs/samples.jsonl", ["cannot read runs/samples.jsonl", "there is no folder runs"]),
+    (
+        "run runs/samples.jsonl",
+        "cannot read runs/samples.jsonl: the folder 'runs' does not exist; check the path",
+    ),
     ("run '*.json1'", "no file matches the pattern '*.json1'; check the pattern and the folder"),
     (
         "run data",
-        "the folder data contains no sample files (.jsonl, .ndjson, .json, .csv, .tsv, "
+        "the folder 'data' contains no sample files (.jsonl, .ndjson, .json, .csv, .tsv, "
         ".xlsx, .parquet, .arrow, .feather); give a sample file, or a folder that "
         "contains some",
     ),
@@ -209,12 +213,12 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     (
         "run latin1.csv",
         "latin1.csv, line 2 is not valid UTF-8 (byte 0xf9). If the file is in Latin-1, read it "
-        'with --encoding latin-1 (in Python: encoding="latin-1")',
+        "with --encoding latin-1",
     ),
     (
         "run windows.csv",
         "windows.csv, line 2 is not valid UTF-8 (byte 0xf9). If the file is from Windows, read it "
-        'with --encoding cp1252 (in Python: encoding="cp1252")',
+        "with --encoding cp1252",
     ),
     ("run utf16.csv", ["utf16.csv is in UTF-16", "--encoding utf-16"]),
     ("run samples.jsonl --encoding utf9", ["no text encoding 'utf9'", "cp1252"]),
@@ -235,8 +239,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     (
         "run numbered.csv",
         "numbered.csv has no field 'contexts'. It has 2 unused columns: context_1, context_2. "
-        "Contexts in several columns (context_1, context_2) have to be a list in one. To use the "
-        "first alone: --map contexts=context_1",
+        "Put the contexts of each row into one column, as a list. To use only the "
+        "first: --map contexts=context_1",
     ),
     (
         "run nothing.jsonl",
@@ -265,8 +269,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("run samples.jsonl --schema raga", ["'raga' is not one of", "Did you mean 'ragas'?"]),
     (
         "run today.json",
-        "today.json holds results, not samples. To look at them: rag-eval show today.json; to gate "
-        "them: rag-eval gate today.json",
+        "today.json holds results, not samples. To look at them: rag-eval show today.json; to "
+        "check them against a limit: rag-eval gate today.json --min-mean faithfulness=0.7",
     ),
     (
         "score models.jsonl scores.csv --columns modle",
@@ -299,12 +303,14 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "run samples.jsonl --profile groundet",
         ["'groundet' is not one of 'overlap'", "Did you mean 'grounded'?"],
     ),
-    ("run samples.jsonl --language de", ["language needs", "(--profile grounded)"]),
+    (
+        "run samples.jsonl --language de",
+        "the option language works only with --profile grounded: the overlap profile treats all "
+        "languages alike",
+    ),
     (
         "run samples.jsonl --metrics omk.contains",
-        "omk.contains needs the option 'value': --scorer-options "
-        "'omk.contains={\"value\": ...}' (in Python: scorer_options={'omk.contains': "
-        "{'value': ...}})",
+        "omk.contains needs the option 'value': --scorer-options 'omk.contains={\"value\": ...}'",
     ),
     ("run samples.jsonl --config typo.toml", ["typo.toml: unknown key 'profil'", "'profile'?"]),
     (
@@ -330,9 +336,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     # Judges
     (
         "run samples.jsonl --mode llm",
-        "mode='llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE (in "
-        "Python: judge='openai:MODEL', or a function that takes a prompt and returns the "
-        "reply). To score without a judge, leave out mode='llm'",
+        "mode 'llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE. To score "
+        "without a judge, leave it out",
     ),
     ("run samples.jsonl --judge openai:gpt-5", ["--judge has no effect without --mode llm"]),
     ("run samples.jsonl --mode llm --judge gpt-5", ["unknown judge 'gpt-5'", "openai:MODEL"]),
@@ -353,11 +358,11 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "run samples.jsonl --output no/r.json",
-        "cannot write no/r.json: the folder no does not exist; create it first",
+        "cannot write no/r.json: the folder 'no' does not exist; create it first",
     ),
     (
         "score samples.jsonl no/r.csv",
-        "cannot write no/r.csv: the folder no does not exist; create it first",
+        "cannot write no/r.csv: the folder 'no' does not exist; create it first",
     ),
     ("run samples.jsonl --output samples.jsonl", ["the sample file itself", "another name"]),
     ("run samples.jsonl --html report.pdf", ["report.pdf ends in .pdf", ".html", "a browser"]),
@@ -374,7 +379,11 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("init github", ".github/workflows/rag-eval.yml already exists; to overwrite it, add --force"),
     # Gates and comparisons
     ("run samples.jsonl --margin 0.1", ["--margin needs --baseline FILE"]),
-    ("run samples.jsonl --baseline nofile.json", ["cannot read nofile.json: No such file"]),
+    (
+        "run samples.jsonl --baseline nofile.json",
+        "cannot read nofile.json: the file does not exist. To make a baseline: rag-eval run DATA "
+        "--output nofile.json",
+    ),
     (
         "run samples.jsonl --baseline samples.jsonl",
         "samples.jsonl holds samples, not scores. Score them with rag-eval run samples.jsonl "
@@ -382,9 +391,9 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "run samples.jsonl --baseline grounded.json",
-        "this run and the baseline were scored with different settings (this run first: profile: "
-        "overlap, not grounded). Use the same settings for both, or accept the "
-        "difference with --allow-signature-mismatch (allow_signature_mismatch=True)",
+        "this run was scored with other settings than the baseline (profile: overlap, not "
+        "grounded). Use the same settings for both, or add --allow-signature-mismatch to compare "
+        "them anyway",
     ),
     (
         "gate samples.jsonl --baseline today.json",
@@ -404,9 +413,9 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "gate today.json --baseline grounded.json",
-        "NOT COMPARABLE: today.json and grounded.json were scored with different settings "
-        "(profile: overlap, not grounded). Use the same settings for both, or add --force (in "
-        "Python: force=True) to compare them anyway",
+        "NOT COMPARABLE: today.json was scored with other settings than grounded.json (profile: "
+        "overlap, not grounded). Use the same settings for both, or add --force to compare them "
+        "anyway",
     ),
     ("gate today.json --baseline other.json", ["no id is in both", "'z1'", "the same samples"]),
     ("gate today.json --run latest", "--run needs --store"),
@@ -421,8 +430,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     (
         "gate cut-result.json --min-pass-rate 0.5",
         [  # where it is cut depends on how long the run took
-            "cut-result.json, the summary is not valid JSON: the string that starts at column ",
-            " is not closed. If the file was cut off, write it again",
+            "the summary of cut-result.json is not valid JSON: the string that starts at column ",
+            " is not closed. The file may be cut off: write or copy it again",
         ],
     ),
     (
@@ -452,7 +461,7 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "number: --row 3",
     ),
     ("show today.json q99", ["has the id 'q99'", "'q1', 'q2', 'q3'"]),
-    ("show today.json --row 0", ["--row counts from 1", "--row 1"]),
+    ("show today.json --row 0", "--row must be at least 1, the number of the first row, got 0"),
     ("show today.json --row 99", "today.json has no row 99; the last row is 6"),
     (
         "show samples.jsonl",
@@ -495,8 +504,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "golden run samples.jsonl",
-        "samples.jsonl is not a golden dataset: not JSON: Extra data at character 174. "
-        "To score samples: rag-eval run samples.jsonl",
+        "samples.jsonl is not a golden dataset: it has one JSON object per line instead of a "
+        "single one. To score samples: rag-eval run samples.jsonl",
     ),
     ("golden run golden.json --runner app:answr", ["app has no 'answr'", "mean 'answer'?"]),
     ("golden run golden.json --runner app", ["--runner", "MODULE:FUNCTION"]),
@@ -539,18 +548,21 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
     ("evaluate(rows[0], thresholds=0.5)", ["must be a mapping", "expected {'faithfulness': ...}"]),
     (
         "evaluate(rows[0], mode='llm')",
-        "mode='llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE (in "
+        "mode 'llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE (in "
         "Python: judge='openai:MODEL', or a function that takes a prompt and returns the "
-        "reply). To score without a judge, leave out mode='llm'",
+        "reply). To score without a judge, leave it out",
     ),
     ("evaluate(rows[0]).metrics['faithfullness']", ["not computed", "mean 'faithfulness'?"]),
     ("evaluate_batch('samples.jsonl')", ["got str", "run_file('samples.jsonl')"]),
-    ("evaluate_batch({'question': ['q']})", ["got dict of columns", "pandas.DataFrame(samples)"]),
+    (
+        "evaluate_batch({'question': ['q']})",
+        ["got dict of columns. To score its rows, pass pandas.DataFrame(samples), "],
+    ),
     ("evaluate_batch(rows[0])", ["got dict", "evaluate(sample)", "[sample]"]),
     (
         "evaluate_batch([{'question': 'q', 'anwser': 'a', 'contexts': ['c']}])",
-        "sample 0: answer is missing (did you mean the field 'anwser'? Rename or map "
-        "it); it must be a string",
+        "sample 0: answer is missing. Did you mean the field 'anwser'? Rename it to 'answer', or "
+        "map it in all rows: --map answer=anwser (in Python: mapping={'answer': 'anwser'})",
     ),
     ("evaluate_batch([('q', 'a')])", ["sample 0 must be a dict", "got tuple"]),
     ("evaluate_batch(rows, treads=2)", ["no option 'treads'", "mean 'threads'?"]),

@@ -240,7 +240,7 @@ def test_options_are_checked_when_the_scorer_is_made() -> None:
         BatchScorer(threads=0)
     with pytest.raises(InputError, match="at least one metric"):
         BatchScorer([])
-    with pytest.raises(InputError, match="needs profile='grounded'"):
+    with pytest.raises(InputError, match="needs --profile grounded"):
         BatchScorer(["unsupported_numbers"])
     with pytest.raises(InputError, match="unknown schema 'raags'"):
         BatchScorer(schema="raags").output_schema(TYPES)

@@ -727,9 +727,8 @@ def test_one_sample_is_decoded_alone() -> None:
     assert block.values("x") == [None, [1], None]
     assert block.fault(0, NEEDS[0]) is None
     assert block.fault(1, NEEDS[0]) == (
-        "contexts is missing (there is 'x'; a mapping says which field it is: "
-        "--map contexts=COLUMN, in Python mapping={'contexts': COLUMN}); it must be a list of "
-        "strings"
+        "contexts is missing. The row has 'x'; to use another field: --map contexts=FIELD (in "
+        "Python: mapping={'contexts': 'FIELD'})"
     )
 
 

@@ -261,7 +261,7 @@ def test_a_folder_is_read_as_its_files_of_samples_sorted_by_name(tmp_path: Path)
 def test_a_folder_without_files_of_samples_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
-    message = re.escape(f"the folder {folder} contains no sample files (.jsonl, .ndjson, .json, ")
+    message = re.escape(f"the folder '{folder}' contains no sample files (.jsonl, .ndjson, .json, ")
     with pytest.raises(InputError, match=message):
         Input(folder)
     (folder / "_SUCCESS").touch()

@@ -27,13 +27,14 @@ from rag_eval.inputs.schemas.contexts import list_in
 from rag_eval.inputs.tables import table_rows
 from rag_eval.jobs.file_run import run_file
 from rag_eval.jobs.file_scoring import score_file
+from rag_eval.reports.plain_text import without_python
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.retrieval.trec_files import read_qrels
 from rag_eval.runs.run_files import read_run
 from rag_eval.scoring.faulty_rows import validate_file
 
 LIMIT = 1000
-HINT = "; to read longer rows, raise --max-row-bytes (max_row_bytes in Python)"
+HINT = "; to read longer rows, raise --max-row-bytes (in Python: max_row_bytes)"
 HEADER = b"question,answer,contexts\n"
 SHORT_CELLS = b"q,red fox,c\n"
 SHORT_LINE = b'{"question":"q","answer":"red fox.","contexts":["red fox."]}\n'
@@ -108,7 +109,7 @@ def test_a_json_array_may_have_four_times_as_much(tmp_path: Path) -> None:
     assert refused(lambda: n_read(path)) == (
         f"{path} is longer than 4,000 bytes, the limit for a file that is read into memory as "
         "a whole; make it a .jsonl file, which is read row by row, or raise the limit, which is 4 "
-        "times --max-row-bytes (max_row_bytes in Python)"
+        "times --max-row-bytes (in Python: max_row_bytes)"
     )
 
 
@@ -153,11 +154,11 @@ def test_the_limit_is_an_option_of_all_that_read_samples(tmp_path: Path) -> None
         name, *rest = command
         done = CliRunner().invoke(program, [name, str(path), *rest, "--max-row-bytes", "1000"])
         assert (done.exit_code, done.stdout) == (2, "")
-        assert f"error: {message}" in done.stderr
+        assert f"error: {without_python(message)}" in done.stderr
     config = tmp_path / "rag-eval.toml"
     config.write_text("max_row_bytes = 1000\n")
     done = CliRunner().invoke(program, ["run", str(path), "--config", str(config)])
-    assert done.stderr.endswith(f"error: {message}\n")
+    assert done.stderr.endswith(f"error: {without_python(message)}\n")
     for value in (0, -1, 1.5, True, "1000"):
         options: Any = {"max_row_bytes": value}
         assert "max_row_bytes must be a whole number of at least 1" in refused(

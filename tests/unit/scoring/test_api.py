@@ -70,13 +70,13 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
     ({**GOOD, "contexts": None}, "contexts is missing; it must be a list of strings"),
     (
         {**without(GOOD, "question"), "qestion": "What?"},
-        "question is missing (did you mean the field 'qestion'? Rename or map it); it must be "
-        "a string",
+        "question is missing. Did you mean the field 'qestion'? Rename it to 'question', or map it "
+        "in all rows: --map question=qestion (in Python: mapping={'question': 'qestion'})",
     ),
     (
         {**without(GOOD, "contexts"), "context": ["x"]},
-        "contexts is missing (did you mean the field 'context'? Rename or map it); it must be a "
-        "list of strings",
+        "contexts is missing. Did you mean the field 'context'? Rename it to 'contexts', or map it "
+        "in all rows: --map contexts=context (in Python: mapping={'contexts': 'context'})",
     ),
     ({**GOOD, "question": 5}, "question must be a string, got int"),
     ({**GOOD, "question": 0}, "question must be a string, got int"),
@@ -97,8 +97,8 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
     ({**GOOD, "groundTruth": 5}, "ground_truth must be a string, got int"),
     (
         {**GOOD, "groundTruth": ["a", "b"]},
-        "ground_truth is a list of 2; the overlap profile takes one str, "
-        "--profile grounded the best of several",
+        "ground_truth is a list of 2 texts, but the overlap profile takes a single text; "
+        "--profile grounded uses the best match",
     ),
     (
         {**GOOD, "ground_truth": "Lyon."},
@@ -135,8 +135,8 @@ def test_what_is_no_sample(sample: Any) -> None:
 
 
 COLUMNS = (
-    "dict of columns. To score its rows: pandas.DataFrame(samples), pyarrow.table(samples) or a "
-    "list of dicts, [{'question': ..., 'answer': ...}, ...]"
+    "dict of columns. To score its rows, pass pandas.DataFrame(samples), pyarrow.table(samples) or "
+    "a list of dicts: [{'question': ..., 'answer': ...}, ...]"
 )
 
 
@@ -368,9 +368,9 @@ def test_threads_and_concurrency_are_whole_numbers_from_one_on(name: str, value:
 
 @every_row("mode", ["llm", "hybrid"])
 def test_a_mode_that_needs_a_judge(mode: Any) -> None:
-    with pytest.raises(UnsupportedModeError, match=f"mode='{mode}' needs a judge. Add --judge"):
+    with pytest.raises(UnsupportedModeError, match=f"mode '{mode}' needs a judge. Add --judge"):
         rag_eval.evaluate(GOOD, mode=mode)
-    with pytest.raises(UnsupportedModeError, match="To score without a judge, leave out mode="):
+    with pytest.raises(UnsupportedModeError, match="To score without a judge, leave it out"):
         rag_eval.evaluate_batch([], mode=mode)
     assert rag_eval.evaluate_batch([], mode=mode, judge=lambda prompt: prompt).n_rows == 0
     with pytest.raises(UnsupportedModeError):
@@ -380,7 +380,9 @@ def test_a_mode_that_needs_a_judge(mode: Any) -> None:
 def test_a_metric_mode_that_needs_a_judge() -> None:
     """Regression: it was accepted and did nothing, and the score looked judged."""
     modes: Any = {"faithfulness": "llm"}
-    with pytest.raises(UnsupportedModeError, match=r"metric_modes\['faithfulness'\]='llm' needs a"):
+    with pytest.raises(
+        UnsupportedModeError, match="mode 'llm' of the metric 'faithfulness' needs a"
+    ):
         rag_eval.evaluate(GOOD, metric_modes=modes)
     with pytest.raises(InputError, match=r"metric_modes\['faithfulness'\] must be"):
         rag_eval.evaluate(GOOD, metric_modes={"faithfulness": "other"})  # type: ignore[dict-item]

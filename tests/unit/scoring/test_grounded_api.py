@@ -626,19 +626,22 @@ def test_options_that_only_the_grounded_profile_has(profile: Any) -> None:
     for options, message in (
         (
             {"language": "de"},
-            "language needs profile='grounded' (--profile grounded): "
-            "the overlap profile treats all languages alike",
+            "the option language works only with --profile grounded (in Python: "
+            "profile='grounded'): the overlap profile treats all languages alike",
         ),
         (
             {"stemmer": "light"},
-            "stemmer needs profile='grounded' (--profile grounded): "
-            "the overlap profile does not stem",
+            "the option stemmer works only with --profile grounded (in Python: "
+            "profile='grounded'): the overlap profile does not stem",
         ),
     ):
         assert refusal(lambda: rag_eval.evaluate(FULL, **profile, **options)) == message  # noqa: B023
     for metric in DIAGNOSTIC_IDS:
         found = refusal(lambda: rag_eval.evaluate(FULL, [metric], **profile))  # noqa: B023
-        assert found == f"metric {metric!r} needs profile='grounded' (--profile grounded)"
+        assert (
+            found
+            == f"the metric {metric!r} needs --profile grounded (in Python: profile='grounded')"
+        )
 
 
 def test_options_of_none_are_the_defaults() -> None:
@@ -653,7 +656,7 @@ def test_single_metrics_are_those_of_the_overlap_profile() -> None:
     assert found.score == rag_eval.evaluate(sample).metrics.faithfulness.score
     assert found.score == rag_eval.score_faithfulness(sample).score
     assert (found.threshold, found.evidence, found.probability) == (0.7, None, None)
-    assert "needs profile='grounded'" in refusal(
+    assert "needs --profile grounded" in refusal(
         lambda: rag_eval.compute_metric("noise_sensitivity", sample)
     )
     assert "no option 'profile'" in refusal(

@@ -125,7 +125,7 @@ def test_metric_modes_say_who_scores_what() -> None:
     [
         (
             {"mode": "llm"},
-            "mode='llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE",
+            "mode 'llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE",
         ),
         ({"mode": "fast"}, "mode must be 'heuristic', 'llm', 'hybrid' or 'cascade', got 'fast'"),
         ({"mode": "llm", "judge": 7}, "judge must be a function from prompt to reply"),
@@ -143,7 +143,7 @@ def test_metric_modes_say_who_scores_what() -> None:
             {"mode": "llm", "judge": str, "on_judge_failure": "zero"},
             "on_judge_failure must be 'null' or 'heuristic'",
         ),
-        ({"mode": "cascade", "judge": str, "profile": "overlap"}, "needs profile='grounded'"),
+        ({"mode": "cascade", "judge": str, "profile": "overlap"}, "needs --profile grounded"),
         (
             {"mode": "cascade", "judge": str},
             "cannot tell which scores of faithfulness are inconclusive",
