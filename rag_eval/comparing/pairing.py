@@ -118,8 +118,8 @@ def row_table(
             f"no id is in both runs: {old.name} has {_some(old.ids)}, {new.name} has "
             f"{_some(new.ids)}; runs are compared row by row, so both must be of the same samples"
         )
-    old_means, nulls_old = _means(_scores(old, names), old_places, n_old)
-    new_means, nulls_new = _means(_scores(new, names), new_places, n_new)
+    old_means, nulls_old = row_means(column_scores(old, names), old_places, n_old)
+    new_means, nulls_new = row_means(column_scores(new, names), new_places, n_new)
     return RowTable(
         ids=ids,
         names=tuple(names),
@@ -129,7 +129,7 @@ def row_table(
         in_new=n_new > 0,
         reasons=_reasons(new, names, new_places, len(ids)),
         columns={
-            name: _values(name, ids, (old, old_places), (new, new_places)) for name in columns
+            name: row_values(name, ids, (old, old_places), (new, new_places)) for name in columns
         },
         n_repeats_old=int(n_old.max()),
         n_repeats_new=int(n_new.max()),
@@ -143,7 +143,7 @@ def _some(ids: Sequence[str]) -> str:
     return shown + (", …" if len(ids) > 3 else "") if shown else "no rows"
 
 
-def _scores(run: ScoredRun, names: Sequence[str]) -> list[Floats]:
+def column_scores(run: ScoredRun, names: Sequence[str]) -> list[Floats]:
     """The columns of a run, each float64; NaN where there is no score."""
     return [_column(run, name) for name in names]
 
@@ -165,7 +165,9 @@ def _reasons(
     return found
 
 
-def _means(columns: Sequence[Floats], places: Whole, counts: Whole) -> tuple[Floats, Floats | None]:
+def row_means(
+    columns: Sequence[Floats], places: Whole, counts: Whole
+) -> tuple[Floats, Floats | None]:
     """Means over the repeats that have a score, shape (U, K), and the share without one."""
     n_rows = len(counts)
     found = np.full((n_rows, len(columns)), np.nan)
@@ -191,7 +193,8 @@ def _means(columns: Sequence[Floats], places: Whole, counts: Whole) -> tuple[Flo
     return found, nulls
 
 
-def _values(name: str, ids: Sequence[str], *runs: tuple[ScoredRun, Whole]) -> list[str | None]:
+def row_values(name: str, ids: Sequence[str], *runs: tuple[ScoredRun, Whole]) -> list[str | None]:
+    """The value of a field in each row, from runs with the places of their rows."""
     found: list[str | None] = [None] * len(ids)
     for run, places in runs:
         for place, value in zip(places.tolist(), run.columns.get(name, ()), strict=False):
@@ -199,13 +202,13 @@ def _values(name: str, ids: Sequence[str], *runs: tuple[ScoredRun, Whole]) -> li
             if before is not None and value is not None and value != before:
                 raise InputError(
                     f"row {glance(ids[place])} has two values of {name}, {before!r:.80} and "
-                    f"{value!r:.80}; it needs the same value in both runs and in all repeats"
+                    f"{value!r:.80}; it needs the same value in all runs and repeats"
                 )
             found[place] = before if value is None else value
     if all(value is None for value in found):
-        old, new = (run.name for run, _ in runs)
+        names = " or ".join(run.name for run, _ in runs)
         raise InputError(
-            f"no row of {old} or {new} has a field {name!r}. Give a field of the samples or of "
+            f"no row of {names} has a field {name!r}. Give a field of the samples or of "
             "their metadata, or a column of a score file"
         )
     return found

@@ -134,25 +134,26 @@ def compare(
     columns = list(dict.fromkeys([*([cluster_by] if cluster_by else []), *slices]))
     sources = sources_of(old, "the first run"), sources_of(new, "the second run")
     try:
-        before, after = (_read(source, columns, id_field, wanted) for source in sources)
+        before, after = (read_scores(source, columns, id_field, wanted) for source in sources)
     except MissingIdsError as error:
         means = compare_means(*sources, options, error, force=force)
         return _narrowed(means, wanted, gating, lower_is_better)
-    names = _names(before, after, wanted)
+    names = names_of([before, after], wanted)
     found = [name for name in names if name not in _EXTRAS]
     notes = _notes(before, after, wanted)
-    differences = _differences(before, after, found)
+    differences = differences_of(before, after, found)
     check_differences(before.name, after.name, differences, force=force)
     table = row_table(before, after, names, columns)
-    falling = _falling([before, after], names, lower_is_better)
+    falling = falling_of([before, after], names, lower_is_better)
     margins = _by_metric(margin, names, "margin", 0.0)
     tolerances = _by_metric(tolerance, names, "tolerance", TOLERANCE)
-    gates = _gating(gating, names)
+    gates = gating_of(gating, names)
     members = [
         Member(name, name in gates, name not in falling, margins[name], tolerances[name])
         for name in names
     ]
-    changes: list[MetricChange] = metric_changes(table, members, _slices(table, slices), options)
+    parts = slices_of(table.columns, slices)
+    changes: list[MetricChange] = metric_changes(table, members, parts, options)
     return RunComparison(
         old=before.name,
         new=after.name,
@@ -164,9 +165,10 @@ def compare(
     )
 
 
-def _read(
+def read_scores(
     source: RunSource, columns: Sequence[str], id_field: str, wanted: Sequence[str] | None
 ) -> ScoredRun:
+    """The scores of a run to compare, of all metrics or of those wanted."""
     named = None if wanted is None else [name for name in wanted if name not in _EXTRAS]
     # If only composite scores and verdicts are wanted, all metrics are read.
     return read_run(source, optional_columns=columns, id_field=id_field, metrics=named or None)
@@ -175,24 +177,23 @@ def _read(
 # --------------------------------------------------------------------------------------- settings
 
 
-def _names(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list[str]:
+def names_of(runs: Sequence[ScoredRun], wanted: Sequence[str] | None) -> list[str]:
     """The names to compare, in order."""
     if wanted is not None:
         return list(dict.fromkeys(wanted))
-    shared = [metric for metric in old.metrics if metric in new.metrics]
+    shared = [name for name in runs[0].metrics if all(name in run.metrics for run in runs)]
     if not shared:
-        raise InputError(f"{old.name} and {new.name} have no metric in common")
-    # What neither run could measure, such as without a ground truth, is no result of the test.
-    shown = [
-        metric for metric in shared if not (_is_missing(old, metric) and _is_missing(new, metric))
-    ]
+        named = " and ".join([", ".join(run.name for run in runs[:-1]), runs[-1].name])
+        raise InputError(f"{named} have no metric in common")
+    # What no run could measure, such as without a ground truth, is no result of the test.
+    shown = [metric for metric in shared if not all(_is_missing(run, metric) for run in runs)]
     names = sorted(shown or shared, key=lambda metric: (place_of(metric), metric))
-    other = set(old.metrics) ^ set(new.metrics)
+    other = {name for run in runs for name in run.metrics} - set(shared)
     # A diagnostic never affects composite scores; its threshold affects verdicts.
-    has_composite = not (np.isnan(old.composite).all() or np.isnan(new.composite).all())
+    has_composite = not any(np.isnan(run.composite).all() for run in runs)
     if has_composite and other <= set(DIAGNOSTIC_IDS):
         names.append(COMPOSITE)
-    if not other and (old.passed != NOT_JUDGED).any() and (new.passed != NOT_JUDGED).any():
+    if not other and all((run.passed != NOT_JUDGED).any() for run in runs):
         names.append(PASSED)
     return names
 
@@ -214,7 +215,7 @@ def _narrowed(
     for name in wanted or ():
         check_compared(name, names, "metrics")
     kept = names if wanted is None else wanted
-    deciding, falling = _gating(gating, kept), _falling([], kept, lower_is_better)
+    deciding, falling = gating_of(gating, kept), falling_of([], kept, lower_is_better)
     changes = [
         replace(
             change,
@@ -227,7 +228,8 @@ def _narrowed(
     return replace(means, changes=tuple(changes))
 
 
-def _differences(old: ScoredRun, new: ScoredRun, metrics: Sequence[MetricId]) -> list[str]:
+def differences_of(old: ScoredRun, new: ScoredRun, metrics: Sequence[MetricId]) -> list[str]:
+    """The settings that differ between two runs."""
     if any(run.signature is None and not _is_of_result_file(run) for run in (old, new)):
         return []  # a table of scores may be of any profile
     return setting_differences(old.signature, new.signature, metrics)
@@ -287,7 +289,8 @@ def _odd_score_notes(table: RowTable) -> list[str]:
 # --------------------------------------------------------------------------------------- families
 
 
-def _gating(given: Iterable[str] | None, names: Sequence[str]) -> set[str]:
+def gating_of(given: Iterable[str] | None, names: Sequence[str]) -> set[str]:
+    """The metrics that decide."""
     if given is None:
         return {name for name in names if name not in (*DIAGNOSTIC_IDS, *_EXTRAS)}
     found = {metric_or_column(name) for name in given}
@@ -305,7 +308,7 @@ def check_compared(name: str, names: Sequence[str], option: str) -> None:
         )
 
 
-def _falling(runs: Sequence[ScoredRun], names: Sequence[str], given: Iterable[str]) -> set[str]:
+def falling_of(runs: Sequence[ScoredRun], names: Sequence[str], given: Iterable[str]) -> set[str]:
     """The lower-is-better metrics."""
     found = {metric_or_column(name) for name in given}
     for name in sorted(found):
@@ -329,10 +332,11 @@ def _by_metric(
     return found
 
 
-def _slices(table: RowTable, fields: Sequence[str]) -> list[Slice]:
+def slices_of(columns: Mapping[str, Sequence[str | None]], fields: Sequence[str]) -> list[Slice]:
+    """The slices by each value of some fields."""
     found = []
     for name in dict.fromkeys(fields):
-        values = sorted({value for value in table.columns[name] if value is not None})
+        values = sorted({value for value in columns[name] if value is not None})
         if len(values) > MOST_SLICES:
             raise InputError(
                 f"{name} has {len(values):,} values, such as {glance(values[0])}; a field for "
