@@ -89,7 +89,7 @@ class GateOptions:
         return cls(
             policy=policy,
             margin=found,
-            tolerance=TOLERANCE if tolerance is None else tolerance,
+            tolerance=TOLERANCE if tolerance is None else _by_metric(tolerance, "tolerance"),
             missing=Missing(
                 kept.null_rise if max_null_rise is None else share(max_null_rise, "max_null_rise"),
                 kept.rows
@@ -247,13 +247,17 @@ def _checked_margin(
             "policy non-inferior needs a margin above 0, the largest loss that you accept: "
             "--margin 0.02"
         )
-    if not isinstance(margin, Mapping):
-        return None if margin is None else from_zero(margin, "margin")
+    return None if margin is None else _by_metric(margin, "margin")
+
+
+def _by_metric(given: float | Mapping[str, float], option: str) -> float | dict[str, float]:
+    if not isinstance(given, Mapping):
+        return from_zero(given, option)
     return {
         name if name == ALL_METRICS else metric_or_column(name): from_zero(
-            value, f"margin of {name}"
+            value, f"{option} of {name}"
         )
-        for name, value in margin.items()
+        for name, value in given.items()
     }
 
 

@@ -146,10 +146,12 @@ class SessionScores:
             )
 
     def _max_missing_rows(self) -> float | None:
-        """Rows of deselected tests are not missing; policies of other tools take no limit."""
-        if self._n_deselected and self._settings.policy in ("no-regression", "non-inferior"):
-            return 1.0
-        return self._settings.max_missing_rows
+        """Rows of tests that were left out are not missing, unless a limit is set."""
+        settings = self._settings
+        is_ours = settings.policy in ("no-regression", "non-inferior")
+        if settings.max_missing_rows is None and is_ours:
+            return 1.0 if self._n_deselected or settings.in_part else None
+        return settings.max_missing_rows
 
     def _save(self, run: ScoredRun) -> None:
         if self._settings.save is not None:

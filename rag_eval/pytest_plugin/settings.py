@@ -26,8 +26,7 @@ _OF_SESSION: Final = {
     "max_null_rise": ("X", "accepted rise of a metric's share of null scores (default: 0.02)"),
     "max_missing_rows": (
         "X",
-        "accepted share of the baseline's rows that are missing (default: 0.01; not checked if "
-        "tests are deselected)",
+        "accepted share of the baseline's rows that are missing (default: 0.01)",
     ),
     "profile": (
         "NAME",
@@ -55,6 +54,9 @@ class SessionSettings:
     asked : bool
         Whether the baseline was named on the command line, so that a session without scores
         fails.
+    in_part : bool
+        Whether files or tests were named while the baseline is that of the ini file, so that rows
+        of other files are not missing.
     policy : str
     alpha : float
     margin, tolerance, max_null_rise, max_missing_rows : float or None
@@ -65,6 +67,7 @@ class SessionSettings:
     baseline: Path | None = None
     save: Path | None = None
     asked: bool = False
+    in_part: bool = False
     policy: Policy = "no-regression"
     alpha: float = 0.05
     margin: float | None = None
@@ -120,10 +123,12 @@ def session_settings(config: pytest.Config) -> SessionSettings:
     _one_of(config, "profile", PROFILES)
     alpha = _number(config, "alpha")
     save = config.getoption("rag_eval_save")
+    asked = config.getoption("rag_eval_baseline") is not None
     settings = SessionSettings(
         baseline=_baseline(config),
         save=None if save is None else config.invocation_params.dir / save,
-        asked=config.getoption("rag_eval_baseline") is not None,
+        asked=asked,
+        in_part=not asked and any(Path(name).suffix == ".py" for name in _named(config)),
         policy=_one_of(config, "policy", POLICIES) or "no-regression",
         alpha=0.05 if alpha is None else alpha,
         **{name: _number(config, name) for name in _LIMITS},
@@ -131,6 +136,12 @@ def session_settings(config: pytest.Config) -> SessionSettings:
     )
     _check(settings)
     return settings
+
+
+def _named(config: pytest.Config) -> list[str]:
+    """The files and folders on the command line."""
+    given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
+    return [name.partition("::")[0] for name in given]
 
 
 def _check(settings: SessionSettings) -> None:

@@ -55,6 +55,8 @@ def test_a_baseline_is_compared_row_by_row(twenty: tuple[Path, Path], tmp_path: 
     ("flags", "code"),
     [
         (("--margin", 0.9), 0),
+        (("--tolerance", 0.9), 0),
+        (("--tolerance", "faithfulness=0.4"), 1),
         (("--margin", "faithfulness=0.9"), 0),
         (("--alpha", 0.0001), 0),
         (("--policy", "non-inferior", "--margin", 0.05), 1),
@@ -71,6 +73,26 @@ def test_flags_of_the_policy(twenty: tuple[Path, Path], flags: tuple[Any, ...], 
     assert done.exit_code == code, done.output
 
 
+def test_scores_and_rows_that_vanish_fail(twenty: tuple[Path, Path], tmp_path: Path) -> None:
+    """Answers that decline have no faithfulness in this profile: nobody asked a judge."""
+    lines = (tmp_path / "old.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    grounded = ("--metrics", "faithfulness", "--profile", "grounded")
+    before = tmp_path / "grounded.json"
+    run(tmp_path / "old.jsonl", *grounded, "--output", before)
+    refused = [{**row, "answer": "The context does not say."} for row in rows[:9]]
+    data = samples(tmp_path / "refused.jsonl", *refused, *rows[9:])
+    done = run(data, *grounded, "--baseline", before)
+    assert done.exit_code == 1, done.output
+    assert "MISSING SCORES: faithfulness: 9 of 20 rows lost their score (refusal 9)" in done.stdout
+    assert run(data, *grounded, "--baseline", before, "--max-null-rise", 0.5).exit_code == 0
+    data = samples(tmp_path / "fewer.jsonl", *rows[1:])
+    done = run(data, *grounded, "--baseline", before)
+    assert done.exit_code == 1, done.output
+    assert "MISSING ROWS: 1 of 20 rows of" in done.stdout
+    assert run(data, *grounded, "--baseline", before, "--max-missing-rows", 0.05).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -83,6 +105,8 @@ def test_flags_of_the_policy(twenty: tuple[Path, Path], flags: tuple[Any, ...], 
         (("--policy", "omk", "--margin", 0.1), "policy omk takes no margin"),
         (("--alpha", 0.7), "alpha must be above 0 and below 0.5, got 0.7"),
         (("--care", 0), "care must be above 0, got 0"),
+        (("--policy", "node", "--max-null-rise", 0.1), "policy node takes no max_null_rise"),
+        (("--tolerance", -1), "tolerance of * must be at least 0, got -1"),
         (("--policy", "nodes"), "'nodes' is not one of"),
     ],
 )

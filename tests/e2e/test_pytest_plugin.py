@@ -190,6 +190,7 @@ def test_the_gate_is_held_where_it_says_something(
     assert code == 1
     assert "tests deselected: only scored rows are compared" in section
     assert f"of {N} rows of base.json are missing in this run and not compared" in section
+    assert "MISSING ROWS" not in section
     quiet = ["test_answers.py", "-k", "without_scores"]
     code, _, section = run(pytester, *quiet)
     assert (code, "note: no test scored a sample" in section) == (0, True), (
@@ -197,6 +198,27 @@ def test_the_gate_is_held_where_it_says_something(
     )
     code, _, section = run(pytester, *quiet, "--rag-eval-baseline", "base.json")
     assert (code, "FAIL  no test scored a sample" in section) == (1, True), "the command line does"
+
+
+def test_rows_of_a_session_that_went_missing(pytester: pytest.Pytester) -> None:
+    """Data sets that shrink fail; parts of a session that were asked for do not."""
+    write_samples(pytester.path, *map(sample, range(N)))
+    pytester.makepyfile(test_answers=ANSWERS)
+    pytester.makeini("[pytest]\nrag_eval_baseline = base.json\n")
+    code, _, _ = run(pytester, "--rag-eval-save", "base.json")
+    assert code == 0
+    write_samples(pytester.path, *map(sample, range(N - 5)))
+    gone = re.compile(r"^FAIL  MISSING ROWS  5 of \d+ rows of base\.json are missing", re.M)
+    for arguments, status in (
+        ([], 1),
+        (["."], 1),
+        (["test_answers.py", "--rag-eval-baseline=base.json"], 1),
+        (["test_answers.py"], 0),
+        (["test_answers.py", "--rag-eval-max-missing-rows=0.01"], 1),
+        (["--rag-eval-max-missing-rows=0.9"], 0),
+    ):
+        code, _, section = run(pytester, *arguments)
+        assert (code, gone.search(section) is not None) == (status, bool(status)), arguments
 
 
 def test_failures_say_why_and_bad_rows_are_errors_of_their_own(pytester: pytest.Pytester) -> None:
@@ -351,6 +373,8 @@ def test_a_session_that_has_no_use_for_it_loads_nothing_and_says_nothing(
         (["--rag-eval-profile=deep"], "profile must be one of overlap, grounded, got 'deep'"),
         (["--rag-eval-alpha=0.5"], "alpha must be a number above 0 and below 0.5, got '0.5'"),
         (["--rag-eval-margin=nan"], "margin must be a number of at least 0, got 'nan'"),
+        (["--rag-eval-tolerance=-1"], "tolerance must be a number of at least 0, got '-1'"),
+        (["--rag-eval-max-null-rise=2"], "rag-eval-max-null-rise must be a number from 0 to 1"),
         (["--rag-eval-policy=non-inferior"], "needs --rag-eval-margin"),
         (["--rag-eval-save=scores.csv"], "must be a .json file, got .*scores.csv"),
         (["--rag-eval-save=none/scores.json"], "there is no folder .*none"),
