@@ -173,5 +173,13 @@ TEST_FLAGS: Final = flags(
     ),
     SEED,
     ID_FIELD,
+    click.option(
+        "--edited",
+        type=click.Choice(["drop", "keep"]),
+        default="drop",
+        show_default=True,
+        help="Leave out, or keep, rows with the same id but another question, ground truth or "
+        "relevant ids.",
+    ),
     click.option("--force", is_flag=True, help="Compare runs even if their settings differ."),
 )

@@ -177,7 +177,7 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
 
     guards = _guards(flags)
     names = ("policy", "alpha", "care", "lower_is_better", "slices", "cluster_by", "id_field")
-    options = {name: flags[name] for name in (*names, "n_resamples", "seed", "force")}
+    options = {name: flags[name] for name in (*names, "n_resamples", "seed", "edited", "force")}
     limits = ("margin", "tolerance", "max_null_rise", "max_missing_rows")
     options |= {name: None if flags[name] == {} else flags[name] for name in limits}
     options |= {"gating": flags["metrics"] or None, "guards": guards}

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance
-from rag_eval.results.summaries import COMPOSITE
+from rag_eval.results.summaries import COMPOSITE, NOT_COMPARABLE
 from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.dataset_hash import N_INPUTS, UNKNOWN
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.stats.arrays import Flags, Floats, Whole
 
+Signs: TypeAlias = npt.NDArray[np.int8]
+Digests: TypeAlias = npt.NDArray[np.uint32]
+
 PASSED: Final = "passed"
 """The verdict on a whole row (1 or 0), compared like a metric."""
+
+Edited: TypeAlias = Literal["drop", "keep"]
+"""What becomes of rows whose inputs differ between the runs."""
 
 # Sums of shares may end slightly outside 0 to 1.
 _ROUNDING: Final = 1e-9
@@ -45,6 +52,11 @@ class RowTable:
         Metadata of each row.
     n_repeats_old, n_repeats_new : int
         Largest number of repeats of a row.
+    edited : tuple of str
+        Ids of the rows in both runs whose question, ground truth or relevant ids differ. If they
+        are dropped, the other fields do not have them.
+    answers : int8, shape (U,)
+        1 where the answers differ, 0 where they are the same, -1 where one is unknown.
     """
 
     ids: list[str]
@@ -59,6 +71,8 @@ class RowTable:
     n_repeats_new: int
     nulls_old: Floats | None = field(default=None, repr=False)
     nulls_new: Floats | None = field(default=None, repr=False)
+    edited: tuple[str, ...] = ()
+    answers: Signs = field(default_factory=lambda: np.empty(0, np.int8), repr=False)
 
     @property
     def in_both(self) -> Flags:
@@ -91,7 +105,11 @@ class RowTable:
 
 
 def row_table(
-    old: ScoredRun, new: ScoredRun, names: Sequence[str], columns: Sequence[str]
+    old: ScoredRun,
+    new: ScoredRun,
+    names: Sequence[str],
+    columns: Sequence[str],
+    edited: Edited = "drop",
 ) -> RowTable:
     """Match rows by their ids.
 
@@ -102,11 +120,15 @@ def row_table(
         Metrics of both, :data:`COMPOSITE` and :data:`PASSED`.
     columns : sequence of str
         Metadata of either run; where both have a value, the values must agree.
+    edited : {"drop", "keep"}
+        Whether rows whose inputs differ are left out. Runs that do not know their inputs, such as
+        tables of scores, have no edited rows.
 
     Raises
     ------
     InputError
-        When the runs share no id, neither has a column, or a row has different values of it.
+        When the runs share no id, every shared row was edited and is to be left out, neither has a
+        column, or a row has different values of it.
     """
     ids = sorted({*old.ids, *new.ids})
     place_of = {name: place for place, name in enumerate(ids)}
@@ -120,7 +142,9 @@ def row_table(
         )
     old_means, nulls_old = row_means(column_scores(old, names), old_places, n_old)
     new_means, nulls_new = row_means(column_scores(new, names), new_places, n_new)
-    return RowTable(
+    differ = _differing(_bounds(old, old_places, len(ids)), _bounds(new, new_places, len(ids)))
+    is_edited = (differ[:, :N_INPUTS] == 1).any(axis=1)
+    table = RowTable(
         ids=ids,
         names=tuple(names),
         old=old_means,
@@ -135,7 +159,57 @@ def row_table(
         n_repeats_new=int(n_new.max()),
         nulls_old=nulls_old,
         nulls_new=nulls_new,
+        edited=tuple(ids[row] for row in np.flatnonzero(is_edited)),
+        answers=differ[:, -1],
     )
+    return table if edited == "keep" or not table.edited else _without(table, is_edited, old, new)
+
+
+def _without(table: RowTable, rows: Flags, old: ScoredRun, new: ScoredRun) -> RowTable:
+    """The table without some of its rows."""
+    left = ~rows
+    if not (table.in_both & left).any():
+        raise InputError(
+            f"{NOT_COMPARABLE}no unedited row is in both {old.name} and {new.name}: question, "
+            f"ground truth or relevant ids differ in {_some(table.edited)}. To compare them "
+            "anyway: --edited keep"
+        )
+    places = np.flatnonzero(left).tolist()
+    return replace(
+        table,
+        ids=[table.ids[place] for place in places],
+        old=table.old[left],
+        new=table.new[left],
+        in_old=table.in_old[left],
+        in_new=table.in_new[left],
+        reasons=table.reasons[left],
+        columns={
+            name: [values[place] for place in places] for name, values in table.columns.items()
+        },
+        nulls_old=None if table.nulls_old is None else table.nulls_old[left],
+        nulls_new=None if table.nulls_new is None else table.nulls_new[left],
+        answers=table.answers[left],
+    )
+
+
+def _bounds(run: ScoredRun, places: Whole, n_rows: int) -> tuple[Digests, Digests]:
+    """The smallest and the largest known digests over the repeats of a row, shape (U, 3)."""
+    shape = n_rows, len(UNKNOWN)
+    low, high = np.full(shape, np.iinfo(np.uint32).max, np.uint32), np.zeros(shape, np.uint32)
+    if run.digests is not None:
+        for kind in range(len(UNKNOWN)):
+            digests = run.digests[:, kind]
+            known = digests > 0
+            np.minimum.at(low[:, kind], places[known], digests[known])
+            np.maximum.at(high[:, kind], places[known], digests[known])
+    return low, high
+
+
+def _differing(old: tuple[Digests, Digests], new: tuple[Digests, Digests]) -> Signs:
+    """1 where digests differ, 0 where they are the same, -1 where one is unknown; shape (U, 3)."""
+    known = (old[1] > 0) & (new[1] > 0)
+    differ = (old[0] != new[0]) | (old[1] != new[1])
+    return np.where(known, differ, -1).astype(np.int8)
 
 
 def _some(ids: Sequence[str]) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rag_eval.comparing.null_changes import worst_case_difference
-from rag_eval.comparing.pairing import RowTable
+from rag_eval.comparing.pairing import Edited, RowTable
 from rag_eval.comparing.row_changes import MovedRow, RowChange, moved_rows, row_changes
 from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import bounds_of
-from rag_eval.plumbing.checked_values import number, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import number, one_of, whole_from_one, whole_from_zero
 from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.faces import face
@@ -40,6 +40,7 @@ class ComparisonOptions(JsonRecord):
     epsilon: float = 1e-9
     cluster_by: str | None = None
     slices: tuple[str, ...] = ()
+    edited: Edited = "drop"
 
     def __post_init__(self) -> None:
         for value, name in ((self.level, "level"), (self.alpha, "alpha")):
@@ -47,6 +48,26 @@ class ComparisonOptions(JsonRecord):
                 raise InputError(f"{name} must be between 0 and 1, got {value}")
         whole_from_one(self.n_resamples, "n_resamples")
         whole_from_zero(self.seed, "seed")
+        one_of(self.edited, "edited", ("drop", "keep"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerChanges(JsonRecord):
+    """The answers of two runs.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows whose answer is known in both runs.
+    n_changed : int
+        Rows with another answer.
+    n_moved_alone : int
+        Rows with the same answer and other scores: the contexts, or the judge, changed.
+    """
+
+    n_rows: int
+    n_changed: int
+    n_moved_alone: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +132,26 @@ class RunComparison:
         verb = "is" if n == 1 else "are"
         text = f"{n:,} of {counted(n_rows, 'row')} of {self.old} {verb} missing in this run"
         return text if n else ""
+
+    @property
+    def edited(self) -> tuple[str, ...]:
+        """Ids of the rows in both runs whose question, ground truth or relevant ids differ."""
+        return () if self.table is None else self.table.edited
+
+    @property
+    def answers(self) -> AnswerChanges | None:
+        """How many answers differ; None where the runs do not know their answers."""
+        table = self.table
+        if table is None or not (table.answers >= 0).any():
+            return None
+        with np.errstate(invalid="ignore"):
+            moved = ~(np.abs(table.new - table.old) <= self.options.epsilon)
+        moved &= ~(np.isnan(table.old) & np.isnan(table.new))
+        return AnswerChanges(
+            n_rows=int((table.answers >= 0).sum()),
+            n_changed=int((table.answers == 1).sum()),
+            n_moved_alone=int((moved.any(axis=1) & (table.answers == 0)).sum()),
+        )
 
     def change(self, metric: MetricId, within: Slice | None = None) -> MetricChange:
         """The change of one metric.
@@ -242,6 +283,8 @@ class RunComparison:
             "nPairs": self.n_pairs,
             "nRemoved": 0 if table is None else int((~table.in_new).sum()),
             "nNew": 0 if table is None else int((~table.in_old).sum()),
+            "edited": list(self.edited),
+            "answers": None if self.answers is None else self.answers.to_dict(),
             "nRepeatsOld": 1 if table is None else table.n_repeats_old,
             "nRepeatsNew": 1 if table is None else table.n_repeats_new,
             "nTests": self.n_tests,

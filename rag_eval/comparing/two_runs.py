@@ -10,13 +10,14 @@ import numpy as np
 
 from rag_eval.comparing.means_alone import compare_means
 from rag_eval.comparing.metric_changes import Member, metric_changes
-from rag_eval.comparing.pairing import PASSED, RowTable, row_table
+from rag_eval.comparing.pairing import PASSED, Edited, RowTable, row_table
 from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.ids import DIAGNOSTIC_IDS, METRIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_or_column, place_of
 from rag_eval.plumbing.checked_values import from_zero
+from rag_eval.plumbing.spelling import counted
 from rag_eval.results.reading import MissingIdsError
 from rag_eval.results.regressions import unknown_settings
 from rag_eval.results.summaries import (
@@ -35,6 +36,7 @@ ALL_METRICS: Final = "*"
 TOLERANCE: Final = 0.005
 """Drop of a mean that is too small to matter, by default."""
 MOST_SLICES: Final = 100
+_MOST_EDITED: Final = 5
 _EXTRAS: Final = (COMPOSITE, PASSED)
 # Sums of shares may end a rounding error outside 0 to 1.
 _SLACK: Final = 1e-6
@@ -57,6 +59,7 @@ def compare(
     epsilon: float = 1e-9,
     alpha: float = 0.05,
     id_field: str = "id",
+    edited: Edited = "drop",
     force: bool = False,
 ) -> RunComparison:
     """Compare two runs row by row and test which changes are more than chance.
@@ -103,6 +106,10 @@ def compare(
         Significance level of the verdicts.
     id_field : str
         Name of the field with the ids.
+    edited : {"drop", "keep"}
+        Whether rows with the same id but another question, ground truth or relevant ids are left
+        out: their scores may differ because the input does. Only result files, the store and
+        exported baselines know their inputs.
     force : bool
         Compare runs even if their settings differ.
 
@@ -129,6 +136,7 @@ def compare(
         epsilon=from_zero(epsilon, "epsilon"),
         cluster_by=cluster_by,
         slices=tuple(dict.fromkeys(slices)),
+        edited=edited,
     )
     wanted = None if metrics is None else [metric_or_column(metric) for metric in metrics]
     columns = list(dict.fromkeys([*([cluster_by] if cluster_by else []), *slices]))
@@ -143,7 +151,7 @@ def compare(
     notes = _notes(before, after, wanted)
     differences = differences_of(before, after, found)
     check_differences(before.name, after.name, differences, force=force)
-    table = row_table(before, after, names, columns)
+    table = row_table(before, after, names, columns, edited)
     falling = falling_of([before, after], names, lower_is_better)
     margins = _by_metric(margin, names, "margin", 0.0)
     tolerances = _by_metric(tolerance, names, "tolerance", TOLERANCE)
@@ -154,7 +162,7 @@ def compare(
     ]
     parts = slices_of(table.columns, slices)
     changes: list[MetricChange] = metric_changes(table, members, parts, options)
-    return RunComparison(
+    compared = RunComparison(
         old=before.name,
         new=after.name,
         options=options,
@@ -163,6 +171,7 @@ def compare(
         notes=(*notes, *_table_notes(table, slices), *_odd_score_notes(table)),
         table=table,
     )
+    return replace(compared, notes=(*compared.notes, *_input_notes(compared)))
 
 
 def read_scores(
@@ -265,6 +274,30 @@ def _table_notes(table: RowTable, slices: Sequence[str]) -> list[str]:
         n_without = sum(value is None for value in table.columns[name])
         if n_without:
             notes.append(f"rows in no slice (no {name}): {n_without:,} of {len(table.ids):,}")
+    return notes
+
+
+def _input_notes(comparison: RunComparison) -> list[str]:
+    """A line about edited rows, and one about answers."""
+    notes, answers = [], comparison.answers
+    if n_edited := len(comparison.edited):
+        shown = ", ".join(glance(name) for name in comparison.edited[:_MOST_EDITED])
+        more = ", …" if n_edited > _MOST_EDITED else ""
+        how = "left out; to compare them: --edited keep"
+        if comparison.options.edited == "keep":
+            how = "compared all the same"
+        notes.append(
+            f"{counted(n_edited, 'row')} with the same id {'has' if n_edited == 1 else 'have'} "
+            f"another question, ground truth or relevant ids ({shown}{more}): {how}"
+        )
+    if answers is not None and (answers.n_changed or answers.n_moved_alone):
+        note = f"answers differ in {answers.n_changed:,} of {counted(answers.n_rows, 'row')}"
+        if answers.n_moved_alone:
+            note += (
+                f"; scores differ in {answers.n_moved_alone:,} with the same answer: the contexts "
+                "or the judge changed"
+            )
+        notes.append(note)
     return notes
 
 

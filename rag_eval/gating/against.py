@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rag_eval.comparing.pairing import Edited
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.two_runs import ALL_METRICS, TOLERANCE, check_compared, compare
@@ -122,6 +123,7 @@ def gate(
     id_field: str = "id",
     n_resamples: int = 9999,
     seed: int = 0,
+    edited: Edited = "drop",
     force: bool = False,
 ) -> GateReport:
     """Decide whether a run passes: it must pass every guard and every baseline.
@@ -168,7 +170,7 @@ def gate(
     cluster_by : str, optional
         Field whose equal values mark rows that belong together.
     guards : Guards, optional
-    id_field, n_resamples, seed, force
+    id_field, n_resamples, seed, edited, force
         As for :func:`rag_eval.comparing.compare`.
 
     Returns
@@ -217,6 +219,7 @@ def gate(
             cluster_by=cluster_by,
             n_resamples=n_resamples,
             seed=seed,
+            edited=edited,
             force=force,
         )
         for _, baseline in named
@@ -287,7 +290,12 @@ def _kind(source: RunSource) -> str:
 
 
 def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdict:
-    """With a notice of missing rows."""
+    """With the number of edited rows, and a notice of missing rows."""
+    if n_edited := len(comparison.edited):
+        was = "was" if n_edited == 1 else "were"
+        how = "left out" if comparison.options.edited == "drop" else "compared all the same"
+        reason = f"{verdict.reason}; {counted(n_edited, 'edited row')} {was} {how}"
+        verdict = replace(verdict, reason=reason)
     if not (text := comparison.missing_rows_text):
         return verdict
     return replace(verdict, notices=(*verdict.notices, f"{text} and not compared"))

@@ -87,9 +87,13 @@ def _rows_lines(comparison: RunComparison) -> list[str]:
     if n_old > both or n_new > both:
         missing = f" ({Status.MISSING_ROWS})" if n_old > both else ""
         shared += f"; {n_old - both:,} removed{missing}, {n_new - both:,} new"
+    n_dropped = 0
+    if comparison.edited and comparison.options.edited == "drop":
+        n_dropped = len(comparison.edited)
+        shared += f"; {n_dropped:,} edited and left out"
     return [
-        f"old  {names[0]:{width}}  {counted(n_old, 'row')}",
-        f"new  {names[1]:{width}}  {counted(n_new, 'row')}",
+        f"old  {names[0]:{width}}  {counted(n_old + n_dropped, 'row')}",
+        f"new  {names[1]:{width}}  {counted(n_new + n_dropped, 'row')}",
         shared,
     ]
 

@@ -37,7 +37,7 @@ class ScoreFile(ScoreSource):
     ----------
     path : path
         As for :class:`~rag_eval.results.reading.ResultFile`, or ``.parquet`` or ``.arrow``.
-    metrics, columns, id_field
+    metrics, columns, id_field, digests
         As for :class:`~rag_eval.results.score_rows.ScoreSource`.
     """
 
@@ -48,9 +48,16 @@ class ScoreFile(ScoreSource):
         metrics: Sequence[MetricId] | None = None,
         columns: Sequence[str] = (),
         id_field: str | None = "id",
+        digests: Callable[[Mapping[str, Any]], Sequence[int]] | None = None,
     ) -> None:
         self._file = ResultFile.of(path)
-        super().__init__(self._file.source, metrics=metrics, columns=columns, id_field=id_field)
+        super().__init__(
+            self._file.source,
+            metrics=metrics,
+            columns=columns,
+            id_field=id_field,
+            digests=digests,
+        )
 
     def rows(self) -> Iterator[ScoreRow]:
         """Its rows in order.

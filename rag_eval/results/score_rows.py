@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError, SignatureMismatchError, glance
@@ -18,6 +19,7 @@ from rag_eval.samples import MetricId, NullReason
 BASELINE_VERSION: Final = 1
 
 _MOST: Final = sys.float_info.max
+_DIGEST: Final = re.compile("[0-9a-f]{8}")
 
 _REASONS: Final = {reason.name.lower(): int(reason) for reason in NullReason}
 _MISSING: Final = int(NullReason.MISSING_FIELD)
@@ -49,6 +51,8 @@ class ScoreRow(NamedTuple):
         Of the row as a whole.
     values : sequence
         Of the columns that were asked for.
+    digests : sequence of int
+        Of the sample, if the source makes them; empty otherwise.
     """
 
     place: str
@@ -59,6 +63,7 @@ class ScoreRow(NamedTuple):
     composite: float
     passed: int
     values: Sequence[Any]
+    digests: Sequence[int] = ()
 
 
 class ScoreSource:
@@ -95,6 +100,8 @@ class ScoreSource:
         Fields of samples, or of their metadata; columns of a table.
     id_field : str or None
         Under this name rows have their ids; None where these are not needed.
+    digests : callable, optional
+        Makes the digests of a sample.
     """
 
     def __init__(
@@ -104,8 +111,10 @@ class ScoreSource:
         metrics: Sequence[MetricId] | None = None,
         columns: Sequence[str] = (),
         id_field: str | None = "id",
+        digests: Callable[[Mapping[str, Any]], Sequence[int]] | None = None,
     ) -> None:
         self.source = source
+        self.digests = digests
         self.wanted = None if metrics is None else tuple(metrics)
         self.id_field = id_field
         self.metrics: list[MetricId] = []
@@ -197,7 +206,10 @@ class NestedRows:
         composite = number_of(row.get("compositeScore"), file, place, "compositeScore")
         passed = verdict_of(row.get("passed"), file, place, "passed")
         row_id = sample.get(file.id_field)
-        return ScoreRow(place, row_id, scores, reasons, verdicts, composite, passed, values)
+        digests = () if file.digests is None else file.digests(sample)
+        return ScoreRow(
+            place, row_id, scores, reasons, verdicts, composite, passed, values, digests
+        )
 
     def _add_metrics(self, found: Mapping[str, Any]) -> None:
         for name in found:
@@ -282,6 +294,7 @@ class BaselineRows:
             _nan(row.number_or_none("composite")),
             _VERDICTS[row.flag_or_none("passed")],
             [texts.text_or_none(column) for column in self._file.columns],
+            _baseline_digests(row),
         )
 
     def _object(self, row: Fields, name: str, known: Iterable[str]) -> Fields:
@@ -291,6 +304,13 @@ class BaselineRows:
                 f"{name}: {min(unknown)!r:.80} is not in the list at the top of the file"
             )
         return found
+
+
+def _baseline_digests(row: Fields) -> tuple[int, ...]:
+    found = row.texts("digests")
+    if found and (len(found) != 3 or not all(map(_DIGEST.fullmatch, found))):
+        raise InputError(f"digests must be three hexadecimal numbers, got {glance(list(found))}")
+    return tuple(int(text, 16) for text in found)
 
 
 def _baseline_reason(reasons: Fields, metric: MetricId) -> int:

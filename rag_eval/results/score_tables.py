@@ -87,6 +87,7 @@ class FlatRows:
             self._numbers(cells(columns.composite), places, "composite_score").tolist(),
             [verdict_of(v, file, place, "passed") for v, place in zip(passed, places, strict=True)],
             zip(*map(cells, file.columns), strict=True) if file.columns else repeat(()),
+            repeat(()),
             strict=False,  # some are repeated without end
         )
         return map(ScoreRow._make, rows)

@@ -89,6 +89,8 @@ def _rows(run: ScoredRun) -> Iterator[tuple[str, dict[str, Any]]]:
         if run.columns:
             found["columns"] = {name: run.columns[name][row] for name in sorted(run.columns)}
         found["composite"] = _number(composite)
+        if run.digests is not None and run.digests[row].any():
+            found["digests"] = [f"{digest:08x}" for digest in run.digests[row].tolist()]
         found["id"] = id_
         if any(reasons):
             found["nullReasons"] = {

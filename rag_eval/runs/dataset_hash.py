@@ -1,32 +1,51 @@
-"""Ids, questions and ground truths of rows, in any order, in; the hash of the dataset out.
+"""Rows in; the hash of their dataset, in any order, and a short digest of each row out.
 
-Two runs have the same dataset if these agree, whatever the answers and contexts are.
+Two runs have the same dataset if ids, questions and ground truths agree, whatever the answers and
+contexts are. A row was edited between two runs if its inputs differ.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import FieldNeeds, SampleLike, field_of, ground_truth_of, id_of
 from rag_eval.kernels.columns import TextColumn
+from rag_eval.plumbing import json_text
 
 _MARK: Final = b"rag-eval dataset row 1\n"
 _MODULUS: Final = 1 << 256
 _DIGEST_CHARACTERS: Final = 16
+# A row of a run: an edit goes unnoticed once in four billion.
+_ROW_DIGEST_BYTES: Final = 4
 # The profile that keeps several ground truths of a row apart; nothing is scored.
 _NEEDS: Final = FieldNeeds(
     frozenset(),
     question=True,
-    answer=False,
+    answer=True,
     contexts=False,
     ground_truth=True,
     profile="grounded",
 )
+
+
+Digests: TypeAlias = tuple[int, int, int]
+"""Of a row: question and ground truths, relevant ids, answer; 0 for what is missing or unknown.
+
+Relevant ids say which documents hold the answer. Retrieved contexts are no input: a new retriever
+changes them.
+"""
+N_INPUTS: Final = 2
+"""The first digests of a row are of its inputs; the last is of its answer."""
+UNKNOWN: Final[Digests] = (0, 0, 0)
 
 
 class DatasetHash:
@@ -44,7 +63,7 @@ class DatasetHash:
 
     def add(self, row_id: object, question: bytes, truths: Sequence[bytes]) -> bytes:
         """Add a row with texts in UTF-8; return the digest of the row without its id."""
-        content = hashlib.sha256(_MARK + _encoded(question) + b"".join(map(_encoded, truths)))
+        content = _content_hash(question, truths)
         named = content.copy()
         if is_id(row_id):
             named.update(b"id\n" + _bytes(str(row_id)))
@@ -52,17 +71,20 @@ class DatasetHash:
         self.n_rows += 1
         return content.digest()
 
-    def add_block(self, block: SampleBlock) -> list[str]:
-        """Add the rows of a block; return a name for each: its id, or a digest of its content.
+    def add_block(self, block: SampleBlock) -> tuple[list[str], list[Digests]]:
+        """Add the rows of a block; return a name for each, and its :data:`Digests`.
 
-        Rows without an id that have the same question and ground truths get the same name.
+        The name is the id, or else a digest of the content: rows without an id that have the same
+        question and ground truths get the same name.
         """
         names = []
-        contents = _packed_contents(block)
-        for row_id, (question, truths) in zip(block.ids(), contents, strict=True):
+        digests: list[Digests] = []
+        rows = zip(block.ids(), _packed_contents(block), _relevant_ids(block), strict=True)
+        for row_id, (question, truths, answer), relevant in rows:
             digest = self.add(row_id, question, truths)
             names.append(str(row_id) if is_id(row_id) else _content_name(digest))
-        return names
+            digests.append(_digests(digest if question or truths else b"", relevant, answer))
+        return names, digests
 
     def merge(self, other: DatasetHash) -> None:
         """Add all rows that ``other`` has seen."""
@@ -88,8 +110,61 @@ def dataset_hash(samples: Iterable[SampleLike]) -> str:
     """
     found = DatasetHash()
     for sample in samples:
-        found.add(id_of(sample), *_sample_content(sample))
+        question, truths, _ = _sample_content(sample)
+        found.add(id_of(sample), question, truths)
     return found.hexdigest()
+
+
+def row_digests(sample: Mapping[str, Any]) -> Digests:
+    """The digests of one sample, equal to those of :meth:`DatasetHash.add_block`."""
+    try:
+        question, truths, answer = _sample_content(sample)
+    except InputError:
+        return UNKNOWN
+    content = _content_hash(question, truths).digest() if question or truths else b""
+    relevant = sample.get("relevant_ids")
+    return _digests(content, sample.get("relevantIds") if relevant is None else relevant, answer)
+
+
+def known_digests(
+    digests: Sequence[Sequence[int]] | npt.NDArray[np.uint32],
+) -> npt.NDArray[np.uint32] | None:
+    """Digests of rows as an array, shape (R, 3); None if none is known."""
+    found = np.array(digests, np.uint32).reshape(-1, len(UNKNOWN))
+    return found if found.any() else None
+
+
+def _digests(content: bytes, relevant: object, answer: bytes) -> Digests:
+    source = b"" if relevant is None else _hashed(_listed(relevant))
+    return _short(content), _short(source), _short(_hashed(answer))
+
+
+def _hashed(text: bytes) -> bytes:
+    return hashlib.sha256(text).digest() if text else b""
+
+
+def _short(digest: bytes) -> int:
+    """The beginning of a digest as a number; 0 for none, and only for none."""
+    return (int.from_bytes(digest[:_ROW_DIGEST_BYTES], "little") or 1) if digest else 0
+
+
+def _listed(relevant: object) -> bytes:
+    """Ids with their grades, if any, in one spelling for lists, mappings and their JSON text."""
+    if isinstance(relevant, str):
+        with contextlib.suppress(ValueError, RecursionError):
+            relevant = json_text.loads(relevant)
+    if isinstance(relevant, Mapping):
+        # A struct of Arrow has nulls for the keys of other rows.
+        relevant = [f"{name}={grade}" for name, grade in relevant.items() if grade is not None]
+    elif not isinstance(relevant, (list, tuple)):
+        relevant = [] if relevant in (None, "") else [relevant]
+    return b"".join(map(_encoded, sorted(_bytes(str(each)) for each in relevant)))
+
+
+def _relevant_ids(block: SampleBlock) -> list[Any]:
+    """Of each row, None where it has none, and where the column was not read."""
+    found = block.values("relevant_ids")
+    return block.values("relevantIds") if all(each is None for each in found) else found
 
 
 def is_id(value: object) -> bool:
@@ -106,8 +181,12 @@ def _encoded(text: bytes) -> bytes:
     return b"%d:" % len(text) + text
 
 
-def _packed_contents(block: SampleBlock) -> list[tuple[bytes, list[bytes]]]:
-    """Question and ground truths of each row, as read by the kernels if possible."""
+def _content_hash(question: bytes, truths: Sequence[bytes]) -> hashlib._Hash:
+    return hashlib.sha256(_MARK + _encoded(question) + b"".join(map(_encoded, truths)))
+
+
+def _packed_contents(block: SampleBlock) -> list[tuple[bytes, list[bytes], bytes]]:
+    """Question, ground truths and answer of each row, as read by the kernels if possible."""
     try:
         batch = block.pack(_NEEDS)
     except InputError:
@@ -117,8 +196,8 @@ def _packed_contents(block: SampleBlock) -> list[tuple[bytes, list[bytes]]]:
     questions, truths = _texts(batch.question), _texts(batch.ground_truth)
     ends = batch.grounded.row_truths.tolist()
     return [
-        (question, [text for text in truths[ends[row] : ends[row + 1]] if text])
-        for row, question in enumerate(questions)
+        (question, [text for text in truths[ends[row] : ends[row + 1]] if text], answer)
+        for row, (question, answer) in enumerate(zip(questions, _texts(batch.answer), strict=True))
     ]
 
 
@@ -129,7 +208,7 @@ def _texts(column: TextColumn) -> list[bytes]:
     return [data[begin:end] for begin, end in pairwise(ends)]
 
 
-def _sample_content(sample: SampleLike | Mapping[str, Any]) -> tuple[bytes, list[bytes]]:
+def _sample_content(sample: SampleLike | Mapping[str, Any]) -> tuple[bytes, list[bytes], bytes]:
     try:
         truth = ground_truth_of(sample)
     except ValueError:
@@ -137,8 +216,8 @@ def _sample_content(sample: SampleLike | Mapping[str, Any]) -> tuple[bytes, list
     truths = [truth] if isinstance(truth, str) else truth
     if not isinstance(truths, (list, tuple)):
         truths = []
-    question = field_of(sample, "question")
-    return _bytes(question), [_bytes(text) for text in truths if isinstance(text, str) and text]
+    texts = [_bytes(text) for text in truths if isinstance(text, str) and text]
+    return _bytes(field_of(sample, "question")), texts, _bytes(field_of(sample, "answer"))
 
 
 def _bytes(text: object) -> bytes:

@@ -15,7 +15,7 @@ from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing import json_text
 from rag_eval.results.verdicts import NOT_JUDGED, judge_rows
-from rag_eval.runs.dataset_hash import DatasetHash, is_id
+from rag_eval.runs.dataset_hash import DatasetHash, is_id, known_digests
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
@@ -24,7 +24,7 @@ from rag_eval.scoring.faulty_rows import origin_of
 class KeptRows:
     """The rows of a run to be saved: ids, scores, null reasons and requested metadata.
 
-    In memory a row takes its id, 10 bytes for each metric, 9 more, and 8 for each column.
+    In memory a row takes its id, 10 bytes for each metric, 21 more, and 8 for each column.
 
     A row without an id is named by a digest of its question and ground truths, so a later run over
     the same dataset finds it again, whatever the order. Rows that share both count as repeats.
@@ -43,6 +43,7 @@ class KeptRows:
         self._null_reasons: list[npt.NDArray[np.uint8]] = []
         self._columns: dict[str, list[str | None]] = {name: [] for name in columns}
         self._hash = DatasetHash()
+        self._digests: list[npt.NDArray[np.uint32]] = []  # a twelfth of the tuples
         self._n_nameless = 0
 
     def add(self, scored: ScoredBlock) -> None:
@@ -50,7 +51,9 @@ class KeptRows:
         block = scored.rows
         columns = {name: _texts_of(scored, name) for name in self._columns}
         self._n_nameless += sum(not is_id(found) for found in block.ids())
-        self._ids += self._hash.add_block(block)
+        ids, digests = self._hash.add_block(block)
+        self._ids += ids
+        self._digests.append(np.array(digests, np.uint32))
         self._scores.append(scored.scores)
         self._null_reasons.append(scored.null_reasons)
         for name, values in columns.items():
@@ -107,6 +110,7 @@ class KeptRows:
             columns=self._columns,
             signature=signature,
             dataset_hash=self.dataset_hash,
+            digests=known_digests(np.concatenate(self._digests)),
             lower_is_better=frozenset(m for m in metrics if not higher_is_better(m)),
             n_judgements=n_judgements,
             n_failed_judgements=n_failed_judgements,

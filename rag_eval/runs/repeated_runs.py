@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.runs.dataset_hash import UNKNOWN, known_digests
 from rag_eval.runs.scored_run import ScoredRun
 
 
@@ -58,7 +60,13 @@ def joined(runs: Sequence[ScoredRun]) -> ScoredRun:
         },
         signature=next((run.signature for run in runs if run.signature is not None), None),
         dataset_hash=hashes.pop() if len(hashes) == 1 else None,
+        digests=known_digests(np.concatenate([_digests(run) for run in runs])),
         lower_is_better=frozenset().union(*(run.lower_is_better for run in runs)),
         n_judgements=sum(run.n_judgements for run in runs),
         n_failed_judgements=sum(run.n_failed_judgements for run in runs),
     )
+
+
+def _digests(run: ScoredRun) -> npt.NDArray[np.uint32]:
+    unknown = np.zeros((len(run), len(UNKNOWN)), np.uint32)
+    return unknown if run.digests is None else run.digests

@@ -20,6 +20,7 @@ from rag_eval.results.score_columns import ScoreColumns
 from rag_eval.results.score_files import ScoreFile
 from rag_eval.results.score_rows import metadata_of
 from rag_eval.results.verdicts import NOT_JUDGED, judge_rows
+from rag_eval.runs.dataset_hash import UNKNOWN, known_digests, row_digests
 from rag_eval.runs.repeated_runs import joined
 from rag_eval.runs.run_rows import RunRows, check_columns
 from rag_eval.runs.scored_run import ScoredRun
@@ -173,12 +174,20 @@ def _narrowed(run: ScoredRun, metrics: tuple[MetricId, ...] | None) -> ScoredRun
 
 
 def _read_file(path: str | Path | ResultFile, wanted: _Wanted) -> ScoredRun:
-    file = ScoreFile(path, metrics=wanted.metrics, columns=wanted.columns, id_field=wanted.id_field)
+    file = ScoreFile(
+        path,
+        metrics=wanted.metrics,
+        columns=wanted.columns,
+        id_field=wanted.id_field,
+        digests=row_digests,
+    )
+    digests: list[Sequence[int]] = []
     rows = RunRows(file.source, id_field=wanted.id_field, repeats=wanted.repeats)
     scores = ScoreColumns()
     for row in file.rows():
         rows.add(row.id, file.columns, row.values, row.place, as_kept=file.is_baseline)
         scores.add(row)
+        digests.append(row.digests or UNKNOWN)
     if not rows.ids:
         scores = ScoreColumns(len(file.metrics))
     columns = {name: rows.columns[name] for name in file.columns}
@@ -203,6 +212,7 @@ def _read_file(path: str | Path | ResultFile, wanted: _Wanted) -> ScoredRun:
         columns=columns,
         signature=file.signature,
         dataset_hash=file.dataset_hash,
+        digests=known_digests(digests),
         lower_is_better=file.lower_is_better,
         n_judgements=file.n_judgements,
         n_failed_judgements=file.n_failed_judgements,
@@ -244,10 +254,12 @@ def run_of_result(
     """
     kept = tuple(dict.fromkeys([*columns, *optional_columns]))
     into = RunRows(name, id_field=id_field, repeats=repeats)
+    digests: list[Sequence[int]] = []
     for row in range(len(result)):
         sample = sample_of(result, row)
         values = [metadata_of(sample, column) for column in kept]
         into.add(sample.get(id_field), kept, values, f"sample {row}")
+        digests.append(row_digests(sample))
     found = {column: into.columns[column] for column in kept}
     check_columns(columns, found, (), sample_of(result, 0) if len(result) else (), name)
     run = ScoredRun(
@@ -261,6 +273,7 @@ def run_of_result(
         passed=np.asarray(result.sample_passed, np.int8),
         columns=found,
         signature=result.signature,
+        digests=known_digests(digests),
         lower_is_better=frozenset(m for m in result.metrics if not higher_is_better(m)),
         n_judgements=0 if result.judging is None else result.judging.n_wanted,
         n_failed_judgements=0 if result.judging is None else result.judging.n_failed,

@@ -16,11 +16,15 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.dataset_hash import UNKNOWN
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId, NullReason
 
 _MATRICES: Final = {"scores": "<f8", "null_reasons": "<u1", "metric_passed": "<i1"}
 _COLUMNS: Final = {"composite": "<f8", "passed": "<i1"}
+# A run without them has no such part.
+_DIGESTS: Final = "digests"
+_DIGEST_KIND: Final = "<u4"
 _NO_TEXT: Final = -1
 # Twice as fast as the default, for a tenth more bytes.
 _LEVEL: Final = 3
@@ -51,6 +55,10 @@ def parts_of(run: ScoredRun) -> dict[str, bytes]:
         parts[name] = _packed_array(getattr(run, name), shape, kind, name)
     for name, kind in _COLUMNS.items():
         parts[name] = _packed_array(getattr(run, name), shape[:1], kind, name)
+    if run.digests is not None:
+        parts[_DIGESTS] = _packed_array(
+            run.digests, (shape[0], len(UNKNOWN)), _DIGEST_KIND, _DIGESTS
+        )
     return parts
 
 
@@ -82,6 +90,9 @@ def run_of_parts(
         }
         for part, kind in _COLUMNS.items():
             arrays[part] = _unpacked_array(parts[part], (n_rows,), kind).copy()
+        if _DIGESTS in parts:
+            found = _unpacked_array(parts[_DIGESTS], (len(UNKNOWN), n_rows), _DIGEST_KIND)
+            arrays[_DIGESTS] = found.T.copy()
         _check_values(arrays)
     except (KeyError, ValueError, TypeError, IndexError, zlib.error) as error:
         raise InputError(f"the stored rows are damaged: {error}") from None

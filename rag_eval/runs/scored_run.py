@@ -39,6 +39,8 @@ class ScoredRun:
     signature : Signature or None
     dataset_hash : str or None
         Hash of ids, questions and ground truths, in any order of the rows; None if unknown.
+    digests : uint32, shape (R, 3), or None
+        The :data:`~rag_eval.runs.dataset_hash.Digests` of each row; None if none is known.
     lower_is_better : frozenset of MetricId
         Lower-is-better metrics that the file declares; built-in metrics are known anyway.
     n_judgements, n_failed_judgements : int
@@ -56,6 +58,7 @@ class ScoredRun:
     columns: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
     signature: Signature | None = field(default=None, repr=False)
     dataset_hash: str | None = None
+    digests: npt.NDArray[np.uint32] | None = field(default=None, repr=False)
     lower_is_better: frozenset[MetricId] = frozenset()
     n_judgements: int = 0
     n_failed_judgements: int = 0

@@ -212,6 +212,7 @@ def test_slices_clusters_and_margins(runs: list[Path]) -> None:
         "epsilon": 1e-09,
         "clusterBy": None,
         "slices": ["topic"],
+        "edited": "drop",
     }
     margins = {(c["metricId"], c["margin"]) for c in value["changes"] if c["gating"]}
     assert margins == {("faithfulness", 0.25)}

@@ -414,3 +414,78 @@ def test_two_profiles_in_one_store_do_not_block_each_other(
     marked = {run["runId"] for run in listed() if run["lastPassing"]}
     assert first["grounded"] in marked
     assert len(marked) == 2
+
+
+def test_reworded_questions_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 reworded questions, whose scores fell with them, were REGRESSED."""
+    monkeypatch.chdir(tmp_path)
+    first = stored(0, "--output", "old.json")
+    gate("--store", "--run", "latest")
+    rag_eval("baseline", "pin", "latest")
+    rag_eval("baseline", "export", "pinned.json")
+    second = stored(10, "--output", "new.json", reworded=10)
+    sentence = "all scores are identical in 20 pairs; 10 edited rows were left out (against "
+    for words in (
+        ("--store", "--run", "latest"),
+        ("new.json", "--baseline", "old.json"),
+        ("new.json", "--baseline", "pinned.json"),
+    ):
+        done = gate(*words)
+        assert done.exit_code == 0, done.stdout + done.stderr
+        assert done.stdout.startswith(f"PASS  NO CHANGE  {sentence}"), done.stdout
+        assert (
+            "note: 10 rows with the same id have another question, ground truth or relevant ids "
+            "('q0', 'q1', 'q2', 'q3', 'q4', …): left out; to compare them: --edited keep"
+        ) in " ".join(done.stderr.split())
+        kept = gate(*words, "--edited", "keep")
+        assert kept.exit_code == 1
+        assert "; 10 edited rows were compared all the same (against " in kept.stdout
+        assert "answers differ in 10 of 30 rows" in " ".join(kept.stderr.split())
+    shown = rag_eval("compare", "old.json", "new.json")
+    assert "20 rows in both; 10 edited and left out" in shown.stdout
+    assert "old.json  30 rows" in shown.stdout
+    value = json.loads(rag_eval("compare", "old.json", "new.json", "--format", "json").stdout)
+    assert (value["nPairs"], sorted(value["edited"])) == (20, sorted(f"q{n}" for n in range(10)))
+    assert value["answers"] == {"nRows": 20, "nChanged": 0, "nMovedAlone": 0}
+    assert [run["status"] for run in listed()] == ["failed", "passed"]
+    assert [run["runId"] for run in listed()] == [second, first]
+
+
+def test_a_change_of_the_answers_alone_is_no_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stored(0, "--output", "old.json")
+    stored(12, "--output", "new.json")
+    done = gate("new.json", "--baseline", "old.json")
+    assert done.exit_code == 1
+    assert "edited" not in done.stdout + done.stderr
+    assert "note: answers differ in 12 of 30 rows" in done.stderr
+    # The same answers with other contexts: the retriever changed, which is no edit either.
+    rows = [json.loads(line) for line in Path("rows.jsonl").read_text("utf-8").splitlines()]
+    for row in rows[12:]:
+        row["contexts"] = ["green whale."]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    words = ("--metrics", "faithfulness", "--quiet", "--output", "third.json")
+    assert rag_eval("run", "rows.jsonl", *words).exit_code == 0
+    done = gate("third.json", "--baseline", "new.json")
+    assert done.exit_code == 1
+    assert "answers differ in 0 of 30 rows; scores differ in 18 with the same answer" in " ".join(
+        done.stderr.split()
+    )
+
+
+def test_no_unedited_row_in_common_is_not_comparable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stored(0, "--output", "old.json")
+    stored(0, "--output", "new.json", reworded=30)
+    for words in (
+        ("gate", "new.json", "--baseline", "old.json"),
+        ("compare", "old.json", "new.json"),
+    ):
+        done = rag_eval(*words)
+        assert done.exit_code == 2
+        assert "NOT COMPARABLE: no unedited row is in both old.json and new.json" in done.stderr
+        assert rag_eval(*words, "--edited", "keep").exit_code == 0

@@ -66,6 +66,7 @@ def reordered(found: ScoredRun, order: Sequence[int]) -> ScoredRun:
         composite=found.composite[rows],
         passed=found.passed[rows],
         columns={name: [values[row] for row in rows] for name, values in found.columns.items()},
+        digests=None if found.digests is None else found.digests[rows],
     )
 
 
@@ -825,3 +826,82 @@ def test_a_margin_and_a_direction_turn_what_the_interval_says() -> None:
             "IMPROVED" if falls else "INCONCLUSIVE" if margin else "REGRESSED"
         )
         assert disagreements(found) == []
+
+
+# ------------------------------------------------------------------------------------ edited rows
+
+
+def digests(*rows: tuple[int, int, int]) -> Any:
+    return np.array(rows, np.uint32)
+
+
+def of_digests(
+    *rows: tuple[int, int, int], ids: Sequence[str] = "abcd", **fields: Any
+) -> ScoredRun:
+    scores = [0.5 + place / 10 for place in range(len(ids))]
+    return run({"faithfulness": scores}, ids=list(ids), digests=digests(*rows), **fields)
+
+
+def test_rows_with_other_inputs_are_left_out() -> None:
+    old = of_digests((1, 5, 9), (2, 5, 9), (3, 5, 9), (4, 0, 0))
+    new = of_digests((1, 5, 9), (7, 5, 9), (3, 6, 8), (4, 5, 7))
+    found = compare(old, new)
+    assert found.edited == ("b", "c")
+    assert found.table is not None
+    assert found.table.ids == ["a", "d"]
+    assert found.n_pairs == found.change("faithfulness").n_pairs == 2
+    # One side of d does not know its relevant ids and its answer, which says nothing.
+    assert found.answers is not None
+    assert found.answers.to_dict() == {"nRows": 1, "nChanged": 0, "nMovedAlone": 0}
+    kept = compare(old, new, edited="keep")
+    assert (kept.edited, kept.n_pairs) == (("b", "c"), 4)
+    assert kept.answers is not None
+    assert kept.answers.to_dict() == {"nRows": 3, "nChanged": 1, "nMovedAlone": 0}
+    with pytest.raises(InputError, match="edited must be"):
+        compare(old, new, edited="some")  # type: ignore[arg-type]
+
+
+def test_the_order_of_rows_changes_no_digest() -> None:
+    old = of_digests((1, 5, 9), (2, 5, 9), (3, 5, 9), (4, 5, 9))
+    assert compare(old, reordered(old, [3, 1, 0, 2])).edited == ()
+
+
+def test_runs_that_do_not_know_their_inputs_have_no_edited_rows() -> None:
+    known = of_digests((1, 5, 9), (2, 5, 9), (3, 5, 9), (4, 5, 9))
+    unknown = replace(known, digests=None)
+    for pair in ((known, unknown), (unknown, known), (unknown, unknown)):
+        found = compare(*pair)
+        assert (found.edited, found.answers, found.n_pairs) == ((), None, 4)
+
+
+def test_a_row_was_edited_if_any_of_its_repeats_was() -> None:
+    ids = "aabb"
+    old = of_digests((1, 0, 9), (1, 0, 8), (2, 0, 9), (2, 0, 9), ids=ids)
+    new = of_digests((1, 0, 8), (1, 0, 9), (2, 0, 9), (3, 0, 9), ids=ids)
+    found = compare(old, new)
+    assert found.edited == ("b",)
+    assert found.answers is not None
+    assert found.answers.n_changed == 0
+
+
+def test_scores_that_moved_with_the_same_answer() -> None:
+    old = of_digests((1, 0, 9), (2, 0, 9), (3, 0, 9), (4, 0, 9))
+    new = of_digests((1, 0, 9), (2, 0, 9), (3, 0, 9), (4, 0, 7))
+    new.scores[1] += 0.1
+    new.scores[2] = np.nan
+    new.scores[3] += 0.1
+    found = compare(old, new)
+    assert found.answers is not None
+    assert found.answers.to_dict() == {"nRows": 4, "nChanged": 1, "nMovedAlone": 2}
+    assert (
+        "answers differ in 1 of 4 rows; scores differ in 2 with the same answer: the contexts or "
+        "the judge changed"
+    ) in found.notes
+
+
+def test_repeats_of_a_run_without_digests_are_joined() -> None:
+    known = of_digests((1, 5, 9), (2, 5, 9), (3, 5, 9), (4, 5, 9))
+    both = read_run([known, replace(known, digests=None)])
+    assert both.digests is not None
+    assert both.digests[4:].tolist() == [[0, 0, 0]] * 4
+    assert compare(both, known).edited == ()

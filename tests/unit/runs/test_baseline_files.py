@@ -46,6 +46,20 @@ def test_a_run_comes_back_to_the_bit(path: Path) -> None:
     assert_same(read_run(path), replace(run, name=str(path)))
 
 
+def test_digests_come_back_and_are_checked(path: Path) -> None:
+    digests = np.array([[1, 0, 2**32 - 1], [0, 0, 0], [7, 8, 9]], np.uint32)
+    run = a_run(digests=digests)
+    write_baseline_file(run, path)
+    text = path.read_text()
+    assert '"digests":["00000001","00000000","ffffffff"]' in text
+    assert text.count("digests") == 2
+    assert_same(read_run(path), replace(run, name=str(path)))
+    for bad in ('["1","2"]', '["0000000g","00000000","ffffffff"]', '["-0000001","1","2"]'):
+        path.write_text(text.replace('["00000001","00000000","ffffffff"]', bad))
+        with pytest.raises(InputError, match="digests must be three hexadecimal numbers"):
+            read_run(path)
+
+
 TEXT = st.text(st.characters(exclude_categories=()), max_size=6)
 
 

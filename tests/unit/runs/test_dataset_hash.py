@@ -16,7 +16,14 @@ from pyarrow import parquet
 
 from rag_eval.inputs.named_files import DataSource
 from rag_eval.inputs.opened import Input
-from rag_eval.runs.dataset_hash import DatasetHash, dataset_hash
+from rag_eval.runs.dataset_hash import (
+    UNKNOWN,
+    DatasetHash,
+    Digests,
+    dataset_hash,
+    known_digests,
+    row_digests,
+)
 from rag_eval.samples import EvalSample
 from tests.tables import every_row
 
@@ -159,8 +166,76 @@ def test_rows_without_an_id_are_named_by_what_they_ask(tmp_path: Path) -> None:
     ]
     found = DatasetHash()
     (block,) = Input(written(tmp_path / "d.jsonl", rows)).blocks()
-    first, second, third, fourth, fifth = found.add_block(block)
+    (first, second, third, fourth, fifth), _ = found.add_block(block)
     assert second == "5"
     assert first == fourth != third
     assert fifth not in (first, third)
     assert all(name[:8] == "content:" and len(name) == 24 for name in (first, third, fifth))
+
+
+# ---------------------------------------------------------------------------------------- digests
+
+
+def digests_of_file(data: DataSource) -> list[Digests]:
+    found = DatasetHash()
+    return [digests for block in Input(data).blocks() for digests in found.add_block(block)[1]]
+
+
+@every_row("suffix", [".jsonl", ".json", ".csv", ".parquet"])
+def test_every_kind_of_file_gives_the_digests_of_the_dicts(tmp_path: Path, suffix: str) -> None:
+    wanted = [row_digests(row) for row in ROWS]
+    assert digests_of_file(written(tmp_path / f"d{suffix}", ROWS)) == wanted
+    assert all(inputs and not relevant and answer for inputs, relevant, answer in wanted)
+    assert len({inputs for inputs, _, _ in wanted}) == len({a for _, _, a in wanted}) == len(ROWS)
+
+
+def test_a_question_that_the_kernels_refuse_has_digests_all_the_same(tmp_path: Path) -> None:
+    rows = [{"id": "1", "question": "a", "answer": "b", "language": 7}]
+    assert digests_of_file(written(tmp_path / "d.jsonl", rows)) == [row_digests(rows[0])]
+
+
+@every_row(
+    ("change", "differ"),
+    [
+        ({"question": "Wie heißt du"}, (True, False, False)),
+        ({"ground_truth": "ich"}, (True, False, False)),
+        ({"ground_truth": ["Ich", "Ich heiße"]}, (True, False, False)),
+        ({"answer": "b"}, (False, False, True)),
+        ({"relevant_ids": ["d1"]}, (False, True, False)),
+        ({"contexts": ["x"]}, (False, False, False)),
+        ({"metadata": {"source": "x"}}, (False, False, False)),
+        ({"id": "q-2"}, (False, False, False)),
+        ({"retrieved_ids": ["d2"]}, (False, False, False)),
+    ],
+)
+def test_what_changes_a_digest(change: dict[str, Any], differ: tuple[bool, ...]) -> None:
+    pairs = zip(row_digests(ROWS[0]), row_digests({**ROWS[0], **change}), strict=True)
+    assert tuple(one != other for one, other in pairs) == differ
+
+
+def test_relevant_ids_are_one_in_every_spelling(tmp_path: Path) -> None:
+    spellings: list[dict[str, Any]] = [
+        {"relevant_ids": ["d1", "d2"]},
+        {"relevant_ids": ["d2", "d1"]},
+        {"relevantIds": ["d1", "d2"]},
+        {"relevant_ids": '["d1", "d2"]'},
+    ]
+    assert len({row_digests(each) for each in spellings}) == 1
+    graded = [{"d1": 2, "d2": 1}, {"d2": 1, "d1": 2, "d3": None}, '{"d1": 2, "d2": 1}']
+    assert len({row_digests({"relevant_ids": each}) for each in graded}) == 1
+    assert row_digests({"relevant_ids": {"d1": 2}}) != row_digests({"relevant_ids": {"d1": 1}})
+    for nothing in (None, "", [], {}):
+        assert row_digests({"relevant_ids": nothing}) == UNKNOWN
+    for name in ("relevant_ids", "relevantIds"):
+        rows = [{**ROWS[0], name: ["d1", "d2"]}, {**ROWS[1], name: None}]
+        wanted = [row_digests(row) for row in rows]
+        assert digests_of_file(written(tmp_path / "d.jsonl", rows)) == wanted
+
+
+def test_what_is_missing_is_unknown() -> None:
+    assert row_digests({"id": "q", "contexts": ["x"]}) == UNKNOWN
+    assert row_digests({"ground_truth": "a", "groundTruth": "b", "question": "q"}) == UNKNOWN
+    assert known_digests([UNKNOWN, UNKNOWN]) is None
+    found = known_digests([UNKNOWN, row_digests(ROWS[0])])
+    assert found is not None
+    assert found.tolist() == [list(UNKNOWN), list(row_digests(ROWS[0]))]

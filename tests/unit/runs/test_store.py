@@ -90,6 +90,7 @@ def test_any_run_comes_back_bit_for_bit(
         ids=ids,
         name=name,
         scores=scores,
+        digests=np.arange(12, dtype=np.uint32).reshape(4, 3) * np.uint32(2**28),
         composite=scores[:, 0].copy(),
         columns={"topic": topics, name: ids},
     )
@@ -185,6 +186,7 @@ def test_no_secret_is_kept(store: RunStore, path: Path) -> None:
     ("changes", "options", "message"),
     [
         ({"scores": np.zeros((3, 1))}, {}, r"scores must have the shape \(3, 2\)"),
+        ({"digests": np.zeros((3, 2))}, {}, r"digests must have the shape \(3, 3\)"),
         ({"composite": np.zeros(4)}, {}, r"composite must have the shape \(3,\)"),
         ({"ids": ["a", "b", None]}, {}, "every row needs an id"),
         ({"ids": ["a", "b", 3]}, {}, "ids must be strings"),
