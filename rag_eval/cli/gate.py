@@ -53,6 +53,12 @@ _GATES: Final = declared(RunOptions)
 @click.option(
     "--branch", help="Branch on which to look for the last passing run first [branch of the run]."
 )
+@click.option(
+    "--shared-rows",
+    is_flag=True,
+    help="If no run of this dataset has passed, compare the rows shared with the nearest dataset "
+    "in the store.",
+)
 @flag_of(
     _GATES["policy"],
     default="no-regression",
@@ -187,7 +193,7 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
         raise InputError("--run needs --store")
     if new is not None and run_id is not None:
         raise InputError("NEW and --run exclude each other: give one run to gate")
-    of_store = {"branch": flags["branch"], "pin": flags["pin"], "extra": files}
+    of_store = {name: flags[name] for name in ("branch", "pin", "shared_rows")} | {"extra": files}
     if run_id is not None:
         return gate_stored(RunStore(store, create=False), run_id, **of_store, **options)
     if new is None:
@@ -197,8 +203,10 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     if store is not None:
         kept = RunStore(store, create=False)
         return gate_against_store(new, kept, **of_store, **options)
-    if flags["branch"] is not None and store is None:
+    if flags["branch"] is not None:
         raise InputError("--branch needs --store")
+    if flags["shared_rows"]:
+        raise InputError("--shared-rows needs --store")
     for name in ("max_null_rise", "max_missing_rows"):
         if options[name] is not None and not files:
             raise InputError(f"{_GATES[name].flag_name} needs a baseline: --baseline or --store")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from rag_eval.errors import SignatureMismatchError
 from rag_eval.gating.against import NamedBaseline, gate
 from rag_eval.gating.verdicts import GateReport
+from rag_eval.plumbing.spelling import counted
 from rag_eval.results.summaries import NOT_COMPARABLE
 from rag_eval.runs.baselines import (
     FALLBACK_BRANCH,
@@ -20,8 +21,11 @@ from rag_eval.runs.baselines import (
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.run_records import RunRecord
 from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.runs.shared_rows import nearest_dataset, without_missing
 from rag_eval.runs.store import RunStore
 from rag_eval.runs.store_names import DEFAULT_PIN, LATEST
+
+_HASH_DIGITS: Final = 12
 
 
 def gate_stored(
@@ -31,6 +35,7 @@ def gate_stored(
     branch: str | None = None,
     fallback_branch: str | None = FALLBACK_BRANCH,
     pin: str = DEFAULT_PIN,
+    shared_rows: bool = False,
     extra: Sequence[NamedBaseline] = (),
     **options: Any,
 ) -> GateReport:
@@ -41,7 +46,7 @@ def gate_stored(
     store : RunStore
     run_id : str
         An id, its first characters, or ``latest``.
-    branch, fallback_branch, pin
+    branch, fallback_branch, pin, shared_rows
         As for :func:`store_baselines`. Default branch: that of the run.
     extra : sequence of NamedBaseline
         Further baselines.
@@ -53,6 +58,7 @@ def gate_stored(
     GateReport
     """
     record = store.record(run_id)
+    run = _loaded(store, record)
     baselines, notes = store_baselines(
         store,
         record.dataset_hash,
@@ -60,9 +66,11 @@ def gate_stored(
         fallback_branch=fallback_branch,
         pin=pin,
         before=record.run_id,
-        like=None if options.get("force") else record,
+        run=run,
+        shared_rows=shared_rows,
+        force=bool(options.get("force")),
     )
-    report = gate(_loaded(store, record), [*baselines, *extra], **options)
+    report = gate(run, [*baselines, *extra], **options)
     store.set_status(record.run_id, "passed" if report.passed else "failed")
     return replace(report, notices=(*report.notices, *notes))
 
@@ -74,6 +82,7 @@ def gate_against_store(
     branch: str | None = None,
     fallback_branch: str | None = FALLBACK_BRANCH,
     pin: str = DEFAULT_PIN,
+    shared_rows: bool = False,
     extra: Sequence[NamedBaseline] = (),
     id_field: str = "id",
     **options: Any,
@@ -90,7 +99,9 @@ def gate_against_store(
         branch=branch,
         fallback_branch=fallback_branch,
         pin=pin,
-        like=None if options.get("force") else run,
+        run=run,
+        shared_rows=shared_rows,
+        force=bool(options.get("force")),
     )
     if run.dataset_hash is None:
         notes.append(
@@ -109,7 +120,9 @@ def store_baselines(
     fallback_branch: str | None = FALLBACK_BRANCH,
     pin: str = DEFAULT_PIN,
     before: str | None = None,
-    like: Scored | None = None,
+    run: ScoredRun | None = None,
+    shared_rows: bool = False,
+    force: bool = False,
 ) -> tuple[list[NamedBaseline], list[str]]:
     """The last passing run and the pinned run, with notes on them.
 
@@ -124,18 +137,37 @@ def store_baselines(
         Name of the pinned run, which may have any status and any dataset.
     before : str, optional
         Id of the gated run, which cannot be its own baseline.
-    like : RunRecord or ScoredRun, optional
+    run : ScoredRun, optional
         The gated run: runs with other settings are skipped as the last passing run, with a note.
+        If no run of its dataset has passed, a note names the nearest dataset in the store.
+    shared_rows : bool
+        Take the last passing run of the nearest dataset in that case. Rows that the gated run lacks
+        are then not missing, neither in it nor in a pinned run of another dataset.
+    force : bool
+        Accept runs with other settings.
 
     Raises
     ------
     SignatureMismatchError
-        When the pinned run was scored with other settings than ``like``.
+        When the pinned run was scored with other settings than ``run``.
     """
-    passing = [run for run in store.passing(before=before) if run.dataset_hash == dataset_hash]
-    last, skipped = last_passing(passing, branch, fallback_branch, like=like)
+    passing = store.passing(before=before)
+    like = None if force else run
+    own = [record for record in passing if record.dataset_hash == dataset_hash]
+    last, note = last_passing(own, branch, fallback_branch, like=like)
+    notes = [note] if note else []
+    if last is None and run is not None:
+        others = [
+            record
+            for record in passing
+            if record.dataset_hash != dataset_hash and (force or not setting_faults(record, run))
+        ]
+        if (nearest := nearest_dataset(store, run, others)) is not None:
+            near, _ = last_passing(nearest.records, branch, fallback_branch)
+            assert near is not None
+            notes.append(_nearest_note(near, nearest.n_shared, len(run), taken=shared_rows))
+            last = near if shared_rows else None
     pinned = store.pinned(pin)
-    notes = [skipped] if skipped else []
     if pinned is not None and pinned.run_id == before:
         notes.append(f"{pinned.run_id} is the pinned run and is not compared with itself")
         pinned = None
@@ -155,7 +187,23 @@ def store_baselines(
             "set a fixed baseline: rag-eval baseline pin"
         )
     notes += [note for _, record in chosen if (note := age_note(record)) is not None]
-    return [NamedBaseline(kind, _loaded(store, record)) for kind, record in chosen], notes
+    baselines = []
+    for kind, record in chosen:
+        found = _loaded(store, record)
+        if shared_rows and run is not None and record.dataset_hash != dataset_hash:
+            # Edited rows stay: pairing leaves them out of both runs.
+            found = without_missing(found, run)
+        baselines.append(NamedBaseline(kind, found))
+    return baselines, notes
+
+
+def _nearest_note(found: RunRecord, n_shared: int, n_rows: int, *, taken: bool) -> str:
+    name = "without a hash" if found.dataset_hash is None else found.dataset_hash[:_HASH_DIGITS]
+    note = (
+        f"no run of this dataset has passed a gate; the nearest dataset in the store ({name}, "
+        f"{found.run_id}) shares {n_shared:,} of {counted(n_rows, 'row')}"
+    )
+    return f"{note}, which are compared" if taken else f"{note}: to compare those: --shared-rows"
 
 
 def _check_pinned(pinned: RunRecord, like: Scored, pin: str) -> None:

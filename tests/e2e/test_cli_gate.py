@@ -489,3 +489,49 @@ def test_no_unedited_row_in_common_is_not_comparable(
         assert done.exit_code == 2
         assert "NOT COMPARABLE: no unedited row is in both old.json and new.json" in done.stderr
         assert rag_eval(*words, "--edited", "keep").exit_code == 0
+
+
+def test_an_edited_dataset_is_compared_on_the_rows_it_shares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 10 reworded questions and no pinned run, half of the answers could break: PASS NEW."""
+    monkeypatch.chdir(tmp_path)
+    stored(0, rows=7)
+    gate("--store", "--run", "latest")
+    first = stored(0, rows=42)
+    gate("--store", "--run", "latest")
+    stored(20, rows=40, reworded=4)
+    words = ("--store", "--run", "latest")
+    done = gate(*words)
+    assert done.stdout.startswith("PASS  NEW  no baseline to compare with")
+    told = " ".join(done.stderr.split())
+    assert "no run of this dataset has passed a gate; the nearest dataset in the store (" in told
+    assert f", {first}) shares 36 of 40 rows: to compare those: --shared-rows" in told
+    done = gate(*words, "--shared-rows")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("FAIL  REGRESSED  faithfulness fell by 0.4")
+    assert f"against {first} (last passing): failed" in done.stdout
+    assert "over 36 pairs" in done.stdout
+    assert "shares 36 of 40 rows, which are compared" in " ".join(done.stderr.split())
+    assert "; 4 edited rows were left out (against " in done.stdout
+    # Two of 42 rows are not missing in it, nor in a pinned run of the other dataset.
+    rag_eval("baseline", "pin", first)
+    stored(4, rows=40, reworded=4)
+    assert gate(*words, "--shared-rows", "--policy", "node").exit_code == 0
+    assert gate(*words, "--shared-rows").stdout.startswith("PASS  NO CHANGE  all scores are ident")
+    assert gate("rows.jsonl", "--min-mean", "faithfulness=0", "--shared-rows").exit_code == 2
+
+
+def test_a_dataset_that_shares_no_row_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stored(0, rows=7)
+    gate("--store", "--run", "latest")
+    stored(0, "--profile", "grounded", rows=8)
+    other_settings = gate("--store", "--run", "latest")
+    stored(0, rows=8, reworded=8)
+    other_rows = gate("--store", "--run", "latest", "--shared-rows")
+    for done in (other_settings, other_rows):
+        assert done.stdout.startswith("PASS  NEW")
+        assert "nearest" not in done.stderr
