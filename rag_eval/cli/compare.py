@@ -75,7 +75,7 @@ def compare_command(old: str, new: str, **options: Any) -> None:
 
     Each metric has one test: a sign-flip test of the paired differences for means, McNemar's exact
     test for verdicts. The p values of all gating metrics, over all rows and each slice, are
-    adjusted by Holm's method, so that comparing two equal runs shows a regression at most 5 % of
+    adjusted by the max-T method, so that comparing two equal runs shows a regression at most 5 % of
     the time. INCONCLUSIVE does not mean that nothing changed: the confidence interval shows how
     large the change may be. A drop of at most --tolerance is WITHIN TOLERANCE, also if the test
     shows it. A metric that lost scores is MISSING SCORES unless it regressed.

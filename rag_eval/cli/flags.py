@@ -164,12 +164,20 @@ TEST_FLAGS: Final = flags(
         help="Significance level: chance of a false alarm over all tests together.",
     ),
     click.option(
+        "--adjust",
+        type=click.Choice(["max-t", "holm"]),
+        default="max-t",
+        show_default=True,
+        help="How p values are adjusted for the number of tests: by Westfall and Young's step-down "
+        "max-T, which finds more where metrics move together, or by Holm's method.",
+    ),
+    click.option(
         "--resamples",
         "n_resamples",
         type=int,
         default=9999,
         show_default=True,
-        help="Number of sign patterns that a test draws.",
+        help="Least number of sign patterns of a test; the next power of two is used.",
     ),
     SEED,
     ID_FIELD,

@@ -182,8 +182,11 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     from rag_eval.runs.store import RunStore
 
     guards = _guards(flags)
-    names = ("policy", "alpha", "care", "lower_is_better", "slices", "cluster_by", "id_field")
-    options = {name: flags[name] for name in (*names, "n_resamples", "seed", "edited", "force")}
+    names = ("policy", "alpha", "adjust", "care", "lower_is_better", "slices", "cluster_by")
+    options = {name: flags[name] for name in names}
+    options |= {
+        name: flags[name] for name in ("id_field", "n_resamples", "seed", "edited", "force")
+    }
     limits = ("margin", "tolerance", "max_null_rise", "max_missing_rows")
     options |= {name: None if flags[name] == {} else flags[name] for name in limits}
     options |= {"gating": flags["metrics"] or None, "guards": guards}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from rag_eval.comparing.metric_tests import paired_tests
+from rag_eval.comparing.metric_tests import FlippedTest, paired_tests, row_signs
 from rag_eval.comparing.null_changes import NullChange, lost_scores, null_change
 from rag_eval.comparing.pairing import RowTable
 from rag_eval.comparing.row_changes import row_statuses, status_counts
@@ -21,6 +22,7 @@ from rag_eval.results.summaries import MeanScore
 from rag_eval.stats.arrays import Flags, Floats
 from rag_eval.stats.differences import difference_interval
 from rag_eval.stats.intervals import Interval
+from rag_eval.stats.max_t import critical_t, max_t
 from rag_eval.stats.mean_intervals import mean_interval
 from rag_eval.stats.multiplicity import benjamini_hochberg, holm
 from rag_eval.stats.power import minimum_detectable_effect
@@ -40,13 +42,13 @@ class Member(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The rows of one slice, or all; its tests are those of the scores, then of the nulls."""
+    """The rows of one slice, or all; its columns are those of the scores, then of the nulls."""
 
     slice: Slice | None
     rows: Flags
     clusters: list[str | None] | None
-    better: Floats
-    tests: list[PairedTest | None]
+    tested: Floats
+    verdicts: Flags
 
 
 def metric_changes(
@@ -57,18 +59,19 @@ def metric_changes(
     wholes = [None, *slices]
     options = _enough_patterns(members, len(wholes), options)
     parts = [_part(table, members, found, clusters, options) for found in wholes]
-    adjusted = _adjusted(parts, members, options.alpha)
-    changes = []
-    for part, tests in zip(parts, adjusted, strict=True):
-        n_family = sum(
-            one is not None and member.gating
-            for each in adjusted
-            for one, member in zip(each, [*members, *members], strict=True)
-        )
-        for column, member in enumerate(members):
-            both = tests[column], tests[len(members) + column]
-            changes.append(_change(table, member, part, column, both, n_family, options))
-    return changes
+    found = _tests(table, parts, members, options)
+    adjusted = [[None if one is None else one.test for one in each] for each in found]
+    strictest = options.alpha
+    for gating in (True, False):
+        family = _family(found, members, options, gating=gating)
+        _adjust(adjusted, family, options.adjust if gating else "benjamini-hochberg")
+        if gating:
+            strictest = _strictest_alpha([one for *_, one in family], options)
+    return [
+        _change(table, member, part, column, tests, strictest, options)
+        for part, tests in zip(parts, adjusted, strict=True)
+        for column, member in enumerate(members)
+    ]
 
 
 def _enough_patterns(
@@ -115,16 +118,34 @@ def _part(
         binary = np.isnan(better) | (((old == 0) | (old == 1)) & ((new == 0) | (new == 1)))
     mine = None if clusters is None else [clusters[place] for place in paired.tolist()]
     lost = np.stack([lost_scores(table, member.name, paired) for member in members], axis=1)
-    margins = [*(member.margin for member in members), *[0.0] * len(members)]
     verdicts = np.concatenate([binary.all(axis=0), (lost == np.round(lost)).all(axis=0)])
-    tests = paired_tests(np.concatenate([better, lost], axis=1), verdicts, margins, mine, options)
-    return _Part(within, rows, mine, better, tests)
+    return _Part(within, rows, mine, np.concatenate([better, lost], axis=1), verdicts)
 
 
-def _adjusted(
-    parts: Sequence[_Part], members: Sequence[Member], alpha: float
-) -> list[list[PairedTest | None]]:
-    """The tests of all parts, adjusted in two families: gating metrics and all others.
+def _tests(
+    table: RowTable,
+    parts: Sequence[_Part],
+    members: Sequence[Member],
+    options: ComparisonOptions,
+) -> list[list[FlippedTest | None]]:
+    """The tests of each part, all on one draw of signs."""
+    margins = [*(member.margin for member in members), *[0.0] * len(members)]
+    signs = row_signs(parts[0].tested, margins, parts[0].clusters, options)
+    found = []
+    for part in parts:
+        rows = np.flatnonzero(part.rows[table.in_both])
+        found.append(paired_tests(part.tested, part.verdicts, margins, signs.of(rows), options))
+    return found
+
+
+def _family(
+    found: Sequence[Sequence[FlippedTest | None]],
+    members: Sequence[Member],
+    options: ComparisonOptions,
+    *,
+    gating: bool,
+) -> list[tuple[int, int, FlippedTest]]:
+    """Part, column and test of what is adjusted together: gating metrics, or all others.
 
     A test of nulls that could not reject whatever it found is left out: most metrics never lose a
     score, and must not make the tests of scores weaker. By Tarone's rule that changes no error.
@@ -133,29 +154,56 @@ def _adjusted(
     ----------
     Tarone, A modified Bonferroni method for discrete data (1990).
     """
-    found = [list(part.tests) for part in parts]
-    for gating in (True, False):
-        family = [
-            (tests, column, test)
-            for tests in found
-            for column, (test, member) in enumerate(zip(tests, [*members, *members], strict=True))
-            if test is not None and member.gating == gating
-        ]
-        for tests, column, test in family:
-            if column >= len(members) and test.smallest_p > alpha / len(family):
-                tests[column] = None
-        family = [each for each in family if each[0][each[1]] is not None]
-        adjust = holm if gating else benjamini_hochberg
-        name: Adjustment = "holm" if gating else "benjamini-hochberg"
-        worse = adjust([test.p_worse for _, _, test in family])
-        better = adjust([test.p_better for _, _, test in family])
-        for (tests, column, test), p_worse, p_better in zip(family, worse, better, strict=True):
-            assert p_worse is not None
-            assert p_better is not None
-            tests[column] = replace(
-                test, adjusted_p_worse=p_worse, adjusted_p_better=p_better, adjustment=name
-            )
-    return found
+    family = [
+        (part, column, one)
+        for part, each in enumerate(found)
+        for column, (one, member) in enumerate(zip(each, [*members, *members], strict=True))
+        if one is not None and member.gating == gating
+    ]
+    by_number = not gating or options.adjust == "holm"
+    limit = options.alpha / max(1, len(family)) if by_number else options.alpha
+    return [
+        (part, column, one)
+        for part, column, one in family
+        if column < len(members) or one.test.smallest_p <= limit
+    ]
+
+
+def _adjust(
+    tests: Sequence[list[PairedTest | None]],
+    family: Sequence[tuple[int, int, FlippedTest]],
+    name: Adjustment,
+) -> None:
+    """Put adjusted p values into the tests of a family."""
+    flips = [one for *_, one in family]
+    worse = _adjusted([one.test.p_worse for one in flips], [one.worse for one in flips], name)
+    better = _adjusted([one.test.p_better for one in flips], [one.better for one in flips], name)
+    for (part, column, one), p_worse, p_better in zip(family, worse, better, strict=True):
+        tests[part][column] = replace(
+            one.test, adjusted_p_worse=p_worse, adjusted_p_better=p_better, adjustment=name
+        )
+
+
+def _adjusted(
+    p_values: Sequence[float], statistics: Sequence[Floats], name: Adjustment
+) -> Sequence[float]:
+    if name == "max-t":
+        return max_t(statistics, p_values)
+    adjust = holm if name == "holm" else benjamini_hochberg
+    return [p for p in adjust(p_values) if p is not None]
+
+
+def _strictest_alpha(flips: Sequence[FlippedTest], options: ComparisonOptions) -> float:
+    """The level of a single test at the first step, where no other metric got worse."""
+    if not flips:
+        return options.alpha
+    by_number = options.alpha / len(flips)
+    if options.adjust == "holm":
+        return by_number
+    # Of both sides, so that it is the same for swapped runs.
+    sides = [one.worse for one in flips], [one.better for one in flips]
+    limit = sum(critical_t(side, options.alpha) for side in sides) / 2
+    return min(options.alpha, max(by_number, NormalDist().cdf(-limit)))
 
 
 def _change(
@@ -163,16 +211,16 @@ def _change(
     member: Member,
     part: _Part,
     column: int,
-    tests: tuple[PairedTest | None, PairedTest | None],
-    n_family: int,
+    tests: Sequence[PairedTest | None],
+    strictest: float,
     options: ComparisonOptions,
 ) -> MetricChange:
-    better, (test, null_test) = part.better[:, column], tests
+    better, test, null_test = part.tested[:, column], tests[column], tests[len(tests) // 2 + column]
     nulls = null_change(table, member.name, part.rows)
-    if (raw := part.tests[len(part.tests) // 2 + column]) is not None:
-        nulls = replace(nulls, p_worse=raw.p_worse)
     if null_test is not None:
-        nulls = replace(nulls, adjusted_p_worse=null_test.adjusted_p_worse)
+        nulls = replace(nulls, p_worse=null_test.p_worse)
+        if not math.isnan(null_test.adjusted_p_worse):
+            nulls = replace(nulls, adjusted_p_worse=null_test.adjusted_p_worse)
     old, new = (scores[part.rows] for scores in table.column(member.name))
     in_old, in_new = table.in_old[part.rows], table.in_new[part.rows]
     bounded = table.holds_shares(member.name)
@@ -209,7 +257,9 @@ def _change(
             lost_all=lost_all,
             lost_rows=bool((in_old & ~in_new).any()),
         ),
-        detectable=_detectable(better, part.clusters, n_family if member.gating else 1, options),
+        detectable=_detectable(
+            better, part.clusters, strictest if member.gating else options.alpha
+        ),
         nulls=nulls,
         rows=counts,
     )
@@ -281,9 +331,8 @@ def _verdict(
 
 
 def _detectable(
-    better: Floats, clusters: Sequence[str | None] | None, n_tests: int, options: ComparisonOptions
+    better: Floats, clusters: Sequence[str | None] | None, alpha: float
 ) -> float | None:
-    """At the strictest step of Holm's rule, which applies when a single metric got worse."""
     known = ~np.isnan(better)
     values = better[known]
     if clusters is not None:
@@ -292,7 +341,5 @@ def _detectable(
         values = np.bincount(numbers, values) / np.bincount(numbers)
     if len(values) < 2 or not values.any():
         return None
-    effect = minimum_detectable_effect(
-        float(values.std(ddof=1)), len(values), alpha=options.alpha / max(1, n_tests)
-    )
+    effect = minimum_detectable_effect(float(values.std(ddof=1)), len(values), alpha=alpha)
     return effect if math.isfinite(effect) else None

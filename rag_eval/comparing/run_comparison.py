@@ -12,7 +12,7 @@ from rag_eval.comparing.null_changes import worst_case_difference
 from rag_eval.comparing.pairing import Edited, RowTable
 from rag_eval.comparing.row_changes import MovedRow, RowChange, moved_rows, row_changes
 from rag_eval.comparing.statuses import Status
-from rag_eval.comparing.tested_changes import MetricChange, Slice
+from rag_eval.comparing.tested_changes import FAMILY_RULES, FamilyRule, MetricChange, Slice
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import bounds_of
 from rag_eval.plumbing.checked_values import number, one_of, whole_from_one, whole_from_zero
@@ -41,6 +41,7 @@ class ComparisonOptions(JsonRecord):
     cluster_by: str | None = None
     slices: tuple[str, ...] = ()
     edited: Edited = "drop"
+    adjust: FamilyRule = "max-t"
 
     def __post_init__(self) -> None:
         for value, name in ((self.level, "level"), (self.alpha, "alpha")):
@@ -48,6 +49,7 @@ class ComparisonOptions(JsonRecord):
                 raise InputError(f"{name} must be between 0 and 1, got {value}")
         whole_from_one(self.n_resamples, "n_resamples")
         whole_from_zero(self.seed, "seed")
+        one_of(self.adjust, "adjust", FAMILY_RULES)
         one_of(self.edited, "edited", ("drop", "keep"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.comparing.null_changes import NullChange
 from rag_eval.comparing.row_changes import RowStatus
@@ -17,7 +17,14 @@ from rag_eval.results.summaries import MeanScore
 from rag_eval.stats.intervals import Interval
 
 TestName: TypeAlias = Literal["sign-flip", "mcnemar"]
-Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg"]
+FamilyRule: TypeAlias = Literal["max-t", "holm"]
+FAMILY_RULES: Final = ("max-t", "holm")
+Adjustment: TypeAlias = FamilyRule | Literal["benjamini-hochberg"]
+_ADJUSTED_BY: Final[dict[Adjustment, str]] = {
+    "max-t": "max-T",
+    "holm": "Holm",
+    "benjamini-hochberg": "Benjamini-Hochberg",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +54,9 @@ class PairedTest(JsonRecord):
         p value of "the mean is worse by exactly the margin".
     adjusted_p_worse, adjusted_p_better : float
         Adjusted within the metric's family; each side is its own family. NaN until adjusted.
-    adjustment : {"holm", "benjamini-hochberg"}
-        Holm limits the chance of any false alarm (gating metrics), Benjamini-Hochberg the expected
-        share of false findings (other metrics).
+    adjustment : {"max-t", "holm", "benjamini-hochberg"}
+        The first two limit the chance of any false alarm (gating metrics), Benjamini-Hochberg the
+        expected share of false findings (other metrics).
     n_informative : int
         Pairs whose scores differ.
     n_clusters : int or None
@@ -68,12 +75,17 @@ class PairedTest(JsonRecord):
     p_two_sided: float
     adjusted_p_worse: float = math.nan
     adjusted_p_better: float = math.nan
-    adjustment: Adjustment = "holm"
+    adjustment: Adjustment = "max-t"
     n_informative: int
     n_clusters: int | None
     smallest_p: float
     exact: bool
     n_resamples: int
+
+    @property
+    def adjusted_by(self) -> str:
+        """The adjustment in words."""
+        return _ADJUSTED_BY[self.adjustment]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

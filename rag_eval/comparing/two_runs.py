@@ -12,7 +12,7 @@ from rag_eval.comparing.means_alone import compare_means
 from rag_eval.comparing.metric_changes import Member, metric_changes
 from rag_eval.comparing.pairing import PASSED, Edited, RowTable, row_table
 from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
-from rag_eval.comparing.tested_changes import MetricChange, Slice
+from rag_eval.comparing.tested_changes import FamilyRule, MetricChange, Slice
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.ids import DIAGNOSTIC_IDS, METRIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_or_column, place_of
@@ -58,6 +58,7 @@ def compare(
     seed: int = 0,
     epsilon: float = 1e-9,
     alpha: float = 0.05,
+    adjust: FamilyRule = "max-t",
     id_field: str = "id",
     edited: Edited = "drop",
     force: bool = False,
@@ -66,10 +67,11 @@ def compare(
 
     Rows are paired by id; repeats of a row are averaged first. One test decides for each metric: a
     sign-flip test for means, McNemar's exact test for verdicts. Gating metrics, over all rows and
-    over each slice, form one family whose p values are adjusted by Holm's method, so the chance of
-    any false alarm is at most ``alpha``. A test counts in the family even where too few rows moved
-    for it to reject; only a test without pairs does not. The p values of other metrics are
-    adjusted by the Benjamini-Hochberg method and do not affect the verdict.
+    over each slice, form one family whose p values are adjusted by Westfall and Young's step-down
+    max-T method, so the chance of any false alarm is at most ``alpha``. It uses one draw of signs
+    for all tests, so that metrics which rise and fall together cost less power than by Holm's
+    method. The p values of other metrics are adjusted by the Benjamini-Hochberg method and do not
+    affect the verdict.
 
     Parameters
     ----------
@@ -98,12 +100,15 @@ def compare(
     level : float
         Confidence level of the intervals.
     n_resamples, seed : int
-        Number of sign patterns drawn, and the random seed. A large family gets more patterns, as
-        many as its tests need to be able to reject; each test reports its number.
+        Least number of sign patterns, and the random seed. The number used is the next power of
+        two, and larger where a large family needs more to be able to reject; each test reports it.
     epsilon : float
         Scores that differ by at most this are the same.
     alpha : float
         Significance level of the verdicts.
+    adjust : {"max-t", "holm"}
+        How the p values of gating metrics are adjusted for their number. Holm's method holds for
+        tests that depend on each other in any way; max-T for exchangeable runs, as each test does.
     id_field : str
         Name of the field with the ids.
     edited : {"drop", "keep"}
@@ -137,6 +142,7 @@ def compare(
         cluster_by=cluster_by,
         slices=tuple(dict.fromkeys(slices)),
         edited=edited,
+        adjust=adjust,
     )
     wanted = None if metrics is None else [metric_or_column(metric) for metric in metrics]
     columns = list(dict.fromkeys([*([cluster_by] if cluster_by else []), *slices]))

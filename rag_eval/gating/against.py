@@ -9,6 +9,7 @@ from pathlib import Path
 from rag_eval.comparing.pairing import Edited
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.statuses import Status
+from rag_eval.comparing.tested_changes import FamilyRule
 from rag_eval.comparing.two_runs import ALL_METRICS, TOLERANCE, check_compared, compare
 from rag_eval.errors import InputError
 from rag_eval.gating.guards import Guards, check_guards
@@ -119,6 +120,7 @@ def gate(
     lower_is_better: Iterable[str] = (),
     slices: Sequence[str] = (),
     cluster_by: str | None = None,
+    adjust: FamilyRule = "max-t",
     guards: Guards | None = None,
     id_field: str = "id",
     n_resamples: int = 9999,
@@ -137,7 +139,7 @@ def gate(
         small to detect add up, since each run becomes the baseline of the next; add a fixed
         baseline. Without baselines only the guards decide.
     policy : {"no-regression", "non-inferior", "omk", "regtrace", "node"}
-        ``no-regression`` fails if a test, adjusted by Holm's method for all metrics and slices,
+        ``no-regression`` fails if a test, adjusted for all metrics and slices,
         shows a mean to be worse by more than the margin and the tolerance, or more nulls; if
         nothing changed, a build fails with a probability of at most ``alpha``. ``non-inferior``
         passes if any loss of every mean is shown to be smaller than the margin, so it fails with
@@ -169,6 +171,8 @@ def gate(
         Fields whose values are also tested one by one, in the same family.
     cluster_by : str, optional
         Field whose equal values mark rows that belong together.
+    adjust : {"max-t", "holm"}
+        How p values are adjusted for the number of tests; see :func:`rag_eval.comparing.compare`.
     guards : Guards, optional
     id_field, n_resamples, seed, edited, force
         As for :func:`rag_eval.comparing.compare`.
@@ -217,6 +221,7 @@ def gate(
             lower_is_better=falling,
             slices=slices,
             cluster_by=cluster_by,
+            adjust=adjust,
             n_resamples=n_resamples,
             seed=seed,
             edited=edited,
@@ -232,7 +237,7 @@ def gate(
     if comparisons and not tested:
         rate = false_alarm_rate(policy, comparisons[0].n_pairs, share_tied(comparisons[0]))
     report = _report(run, options, outcomes, verdicts, rate)
-    return replace(report, comparisons=tuple(comparisons))
+    return replace(report, adjust=adjust, comparisons=tuple(comparisons))
 
 
 def _checked_margin(

@@ -142,11 +142,11 @@ def _tested(change: MetricChange, comparison: RunComparison, missing: Missing) -
     shown = comparison.shown_by_test(change)
     message = f"{_moved(change)} over {counted(change.n_pairs, 'pair')}"
     if shown is Status.REGRESSED:
-        message += f"{_beyond(change)}, p {p_text(test.adjusted_p_worse)} (Holm)"
+        message += f"{_beyond(change)}, p {p_text(test.adjusted_p_worse)} ({test.adjusted_by})"
         if status is not Status.REGRESSED:
             message += f", within the tolerance of {change.tolerance:g}"
     elif shown is Status.IMPROVED:
-        message += f", p {p_text(test.adjusted_p_better)} (Holm)"
+        message += f", p {p_text(test.adjusted_p_better)} ({test.adjusted_by})"
     elif not test.n_informative:
         pairs = counted(change.n_pairs, "pair")
         message = f"{change.label}: all scores are identical in {pairs}"

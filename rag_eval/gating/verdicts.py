@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from rag_eval.comparing.null_changes import NullChange
 from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.tested_changes import FamilyRule
 from rag_eval.gating.limits import GateOutcome
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.json_records import JsonRecord, record_json
@@ -152,8 +153,10 @@ class GateReport:
     alpha : float
     max_null_rise, max_missing_rows : float or None
         What may be missing; None for the policies of other tools, which do not look at it.
+    adjust : {"max-t", "holm"}
+        How p values were adjusted for the number of tests.
     n_resamples, seed : int
-        Number of sign patterns and random seed of the tests.
+        Least number of sign patterns and random seed of the tests.
     comparisons : tuple of RunComparison
         With each baseline; not part of the JSON.
     """
@@ -170,6 +173,7 @@ class GateReport:
     alpha: float = 0.05
     max_null_rise: float | None = None
     max_missing_rows: float | None = None
+    adjust: FamilyRule = "max-t"
     n_resamples: int = 9999
     seed: int = 0
     comparisons: tuple[RunComparison, ...] = field(default=(), repr=False, compare=False)

@@ -187,7 +187,7 @@ def findings(comparison: RunComparison) -> list[str]:
 
 
 def sentence(change: MetricChange) -> str:
-    """``faithfulness fell by 0.021 [-0.034, -0.008], p 0.002 (Holm): REGRESSED``."""
+    """``faithfulness fell by 0.021 [-0.034, -0.008], p 0.002 (max-T): REGRESSED``."""
     test = change.test
     assert test is not None
     worse = change.better_by < 0
@@ -197,14 +197,13 @@ def sentence(change: MetricChange) -> str:
     known = bounds_text(difference, 3)
     bounds = f"[{known}]" if known else "too few rows for an interval"
     shown = p_value_text(test.adjusted_p_worse if worse else test.adjusted_p_better)
-    adjusted = "Holm" if test.adjustment == "holm" else "Benjamini-Hochberg"
     beyond = f", by more than the margin of {change.margin:g}" if worse and change.margin else ""
     if change.verdict is Status.WITHIN_TOLERANCE:
         beyond = f" of {change.tolerance:g}"
     size = f"{abs(change.delta):.3f}" if abs(change.delta) >= 0.0005 else "less than 0.001"
     verdict = f"{change.verdict}{beyond}"
     return plain_text(
-        f"{change.name}{where} {way} by {size} {bounds}, p {shown} ({adjusted}): {verdict}"
+        f"{change.name}{where} {way} by {size} {bounds}, p {shown} ({test.adjusted_by}): {verdict}"
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.stats.arrays import Flags, Floats, Whole
 from rag_eval.stats.groups import cluster_numbers, group_sums, without_rounding
 from rag_eval.stats.index_sources import Resampling
-from rag_eval.stats.resampling import flipped_sums
+from rag_eval.stats.sign_patterns import SignPatterns
 from rag_eval.stats.skewness import skewed_p_values
 
 ALPHA: Final = 0.05
@@ -78,7 +78,7 @@ class SignFlipResult(_TestResult):
     exact : bool
         Whether all sign patterns were gone through, not some drawn.
     n_resamples : int
-        Patterns the p values are made of.
+        Patterns the p values are shares of.
     seed : int
     """
 
@@ -186,13 +186,14 @@ def sign_flip_tests(
     margins : sequence of float, length M, optional
         0 or above, 0 by default: a loss of the mean that is accepted.
     n_resamples : int
-        Sign patterns that are drawn, with p = (1 + extreme ones) / (1 + drawn ones). Where there
-        are no more than that (and at most 65,536), all are gone through instead and p is their
-        exact share. A family of k tests wants well over k / alpha patterns.
+        Sign patterns beside the one found; their number is the next power of two (16,384 for
+        9,999), and p is the share of extreme ones. Where there are no more than this in all (and
+        at most 65,536), p is the share of all.
     seed : int
     skew_guard : bool
-        Raise each drawn p value to that of the t test corrected for skewness, where it is larger
-        (:func:`~rag_eval.stats.skewness.skewed_p_values`). What decides about a build has it on.
+        Raise each p value that is not exact to that of the t test corrected for skewness, where it
+        is larger (:func:`~rag_eval.stats.skewness.skewed_p_values`). What decides about a build has
+        it on.
 
     Returns
     -------
@@ -235,64 +236,96 @@ def sign_flip_tests(
     if np.isinf(columns).any():
         raise InputError("differences must be finite, or NaN where a pair lacks a score")
     resampling = Resampling(seed=seed, n_resamples=n_resamples)
-    accepted = _margins(margins, columns.shape[1])
     groups = cluster_numbers(clusters, len(columns))
+    n_groups = len(columns) if groups is None else int(groups.max(initial=-1)) + 1
+    signs = SignPatterns.drawn(n_groups, n_resamples, seed)
+    accepted = _margins(margins, columns.shape[1])
+    return sign_flips(columns, groups, signs, accepted, resampling, skew_guard=skew_guard).results
+
+
+class SignFlips(NamedTuple):
+    """Tests of some columns, and what :func:`~rag_eval.stats.max_t.max_t` makes of them.
+
+    Attributes
+    ----------
+    results : tuple of SignFlipResult
+    statistics : float64, shape (P, M)
+        Sums under every pattern, the one found first, with variance 1; low is worse.
+    """
+
+    results: tuple[SignFlipResult, ...]
+    statistics: Floats
+
+
+def sign_flips(
+    columns: Floats,
+    groups: Whole | None,
+    signs: SignPatterns,
+    margins: Floats,
+    resampling: Resampling,
+    *,
+    skew_guard: bool,
+) -> SignFlips:
+    """The tests of :func:`sign_flip_tests` under the signs given.
+
+    Parameters
+    ----------
+    columns : float64, shape (R, M)
+        Finite, or NaN.
+    groups : int64, shape (R,), or None
+        The place in ``signs`` of each row's cluster, from 0 on; None where each row is its own.
+    margins : float64, shape (M,)
+    """
     known = ~np.isnan(columns)
     present = without_rounding(np.where(known, columns, 0.0))
     # The rounding error of 0.79 - 0.8 + 0.01 is not a difference either.
-    sums = without_rounding(group_sums(np.where(known, present + accepted, 0.0), groups))
+    sums = without_rounding(group_sums(np.where(known, present + margins, 0.0), groups))
     n_flipped = np.count_nonzero(sums, axis=0)
     # 2^m patterns are no more than N where m has fewer bits than N.
-    listed = n_flipped < min(n_resamples, _MOST_LISTED).bit_length()
+    listed = n_flipped < min(resampling.n_resamples, _MOST_LISTED).bit_length()
     in_column = known if groups is None else group_sums(known.astype(np.float64), groups) > 0
-    extremes = _extremes(sums, listed, resampling, known=in_column if skew_guard else None)
+    patterns = signs.sums(sums)
+    p_values = _p_values(sums, listed, patterns, known=in_column if skew_guard else None)
     results = []
-    for column, p_values in enumerate(extremes):
+    for column, (worse, better, either) in enumerate(p_values.T.tolist()):
         n, flipped = int(known[:, column].sum()), int(n_flipped[column])
         exact = bool(listed[column])
+        n_patterns = 2**flipped if exact else signs.n_patterns
         result = SignFlipResult(
             mean=float(present[:, column].sum()) / n if n else math.nan,
-            margin=float(accepted[column]),
+            margin=float(margins[column]),
             n=n,
             n_informative=int(np.count_nonzero(present[:, column])),
             n_clusters=None if groups is None else int(in_column[:, column].sum()),
             n_flipped=flipped,
-            p_worse=p_values[0],
-            p_better=p_values[1],
-            p_two_sided=p_values[2],
-            smallest_p=0.5**flipped if exact else max(0.5**flipped, 1 / (1 + n_resamples)),
+            p_worse=worse,
+            p_better=better,
+            p_two_sided=either,
+            smallest_p=max(0.5**flipped, 1 / n_patterns),
             exact=exact,
-            n_resamples=2**flipped if exact else n_resamples,
-            seed=seed,
+            n_resamples=n_patterns,
+            seed=resampling.seed,
         )
         results.append(result)
-    return tuple(results)
+    spread = np.sqrt(np.square(patterns).mean(axis=0))
+    patterns /= np.where(spread > 0, spread, 1.0)
+    return SignFlips(tuple(results), patterns)
 
 
-def _extremes(
-    sums: Floats, listed: Flags, resampling: Resampling, *, known: Flags | None
-) -> list[tuple[float, float, float]]:
-    """The three p values of each column; guarded where it is told which sums have a value."""
-    shares: list[tuple[float, float, float]] = [(1.0, 1.0, 1.0)] * sums.shape[1]
+def _p_values(sums: Floats, listed: Flags, patterns: Floats, *, known: Flags | None) -> Floats:
+    """The three p values of each column, (3, M); guarded where told which sums have a value."""
+    p_values = _counts(patterns, sums) / len(patterns)
+    if known is not None and not listed.all():
+        # Symmetry is all that flips know: skewed differences need more than they ask for.
+        p_values = np.maximum(p_values, np.where(listed, 0.0, skewed_p_values(sums, known)))
     for column in np.flatnonzero(listed):
         moved = sums[sums[:, column] != 0, column]
-        patterns = np.zeros(1)
+        all_sums = np.zeros(1)
         for size in np.abs(moved):
-            patterns = np.concatenate([patterns - size, patterns + size])
-        counts = _counts(patterns[:, np.newaxis], moved[:, np.newaxis])[:, 0]
-        worse, better, either = (counts / len(patterns)).tolist()
-        shares[column] = worse, better, either
-    drawn = np.flatnonzero(~listed)
-    if len(drawn):
-        flipped = flipped_sums(sums[:, drawn], resampling.n_resamples, resampling.seed)
-        p_values = (1 + _counts(flipped, sums[:, drawn])) / (1 + resampling.n_resamples)
-        if known is not None:
-            # Symmetry is all that flips know: skewed differences need more than they ask for.
-            p_values = np.maximum(p_values, skewed_p_values(sums[:, drawn], known[:, drawn]))
-        for column, of_column in zip(drawn, p_values.T, strict=True):
-            worse, better, either = of_column.tolist()
-            shares[column] = worse, better, either
-    return shares
+            all_sums = np.concatenate([all_sums - size, all_sums + size])
+        counts = _counts(all_sums[:, np.newaxis], moved[:, np.newaxis])[:, 0]
+        p_values[:, column] = counts / len(all_sums)
+    return p_values
 
 
 def _counts(patterns: Floats, sums: Floats) -> Whole:

@@ -115,6 +115,11 @@ def drawn_places(
     return upper_halves(words, n_groups).astype(np.int64)
 
 
+def counted_words(seed: int, n_words: int) -> _Words:
+    """Random words of a seed; the first are the same however many are asked for."""
+    return _streams(n_words, seed, _FLIPS)
+
+
 def upper_halves(words: _Words, factor: int) -> _Words:
     """The upper 64 bits of ``word * factor``, for a factor below 2**32."""
     n, half = np.uint64(factor), np.uint64(32)

@@ -160,7 +160,7 @@ def test_a_regression_in_words(runs: list[Path]) -> None:
     assert "12 rows in both" in done.stdout
     (sentence,) = [line for line in done.stdout.splitlines() if ": REGRESSED" in line]
     assert sentence.startswith("faithfulness fell by 0.750 [-1.000, -0.")
-    assert sentence.endswith("], p 0.002 (Holm): REGRESSED")
+    assert sentence.endswith("], p 0.002 (max-T): REGRESSED")
     assert "9 regressed, 3 unchanged" in done.stdout
     assert "with 80 % power" in done.stdout
     assert rows_of(done.stdout)[3][:3] == ["faithfulness", "1.000", "0.250"]
@@ -213,6 +213,7 @@ def test_slices_clusters_and_margins(runs: list[Path]) -> None:
         "clusterBy": None,
         "slices": ["topic"],
         "edited": "drop",
+        "adjust": "max-t",
     }
     margins = {(c["metricId"], c["margin"]) for c in value["changes"] if c["gating"]}
     assert margins == {("faithfulness", 0.25)}
@@ -285,7 +286,7 @@ def test_options_that_do_not_fit(runs: list[Path], arguments: list[str], message
 
 def test_help_teaches() -> None:
     shown = compare("--help").stdout
-    for part in ("Exit codes", "--cluster-by", "'old-*.jsonl'", "rag-eval gate", "Holm"):
+    for part in ("Exit codes", "--cluster-by", "'old-*.jsonl'", "rag-eval gate", "max-T"):
         assert part in shown
 
 

@@ -164,7 +164,7 @@ def test_verdicts_worked_by_hand() -> None:
 
 def test_the_family_is_metrics_times_slices() -> None:
     old, new = some_runs()
-    found = compare(old, new, slices=["topic"])
+    found = compare(old, new, slices=["topic"], adjust="holm")
     gating = [change for change in found.changes if change.gating]
     assert found.n_tests == len(gating) == 3 * 4
     raw = sorted(change.test.p_worse for change in gating if change.test is not None)
@@ -200,7 +200,7 @@ def test_intervals_of_shares_stay_in_their_range() -> None:
 def test_families_are_adjusted_each_by_its_rule() -> None:
     """Holm: p times the tests not rejected yet; Benjamini and Hochberg: p times tests over rank."""
     old, new = some_runs()
-    changes = compare(old, new, slices=["topic"]).changes
+    changes = compare(old, new, slices=["topic"], adjust="holm").changes
     for gating in (True, False):
         tests = [c.test for c in changes if c.gating == gating and c.test is not None]
         n = len(tests)
@@ -273,8 +273,12 @@ def test_rows_that_lost_their_scores() -> None:
     assert (nulls.n_old, nulls.n_new, nulls.n_lost, nulls.n_gained) == (0, 5, 5, 0)
     assert (nulls.rate_old, nulls.rate_new, nulls.rise) == (0.0, 0.25, 0.25)
     assert nulls.reasons == {"missing_field": 5}
-    # Five rows cannot show it at 0.05 / 2, so this test is not in the family of the scores' test.
-    assert (nulls.p_worse, nulls.adjusted_p_worse) == (1 / 32, 1.0)
+    # The scores, which did not move, cost the nulls nothing.
+    assert (nulls.p_worse, nulls.adjusted_p_worse) == (1 / 32, 1 / 32)
+    # By Holm's method five rows cannot show it at 0.05 / 2, and the test is not in the family.
+    held = compare(old, new, adjust="holm").changes[0].nulls
+    assert held is not None
+    assert (held.p_worse, held.adjusted_p_worse) == (1 / 32, 1.0)
     assert compare(old, new).changes[0].verdict == "MISSING SCORES"
     back = compare(new, old).changes[0].nulls
     assert back is not None
@@ -283,7 +287,7 @@ def test_rows_that_lost_their_scores() -> None:
     few = run({"faithfulness": [None] + [0.5] * 19})
     assert compare(old, few).changes[0].verdict == "MISSING SCORES"
     more = run({"faithfulness": [None] * 6 + [0.5] * 14})
-    nulls = compare(old, more).changes[0].nulls
+    nulls = compare(old, more, adjust="holm").changes[0].nulls
     assert nulls is not None
     assert (nulls.p_worse, nulls.adjusted_p_worse) == (1 / 64, 2 / 64)
 
@@ -297,14 +301,15 @@ def test_reasons_of_lost_scores_are_counted_the_most_frequent_first() -> None:
     assert list(nulls.reasons.items()) == [("refusal", 3), ("judge_failed", 2)]
     assert str(nulls) == (
         "5 of 7 rows lost their score (refusal 3, judge_failed 2); null rate 0.143 → 0.857, "
-        "adjusted p 1.000"
+        "adjusted p 0.031"
     )
 
 
 def test_a_test_of_nulls_without_a_lost_row_leaves_the_scores_their_p_values() -> None:
     old, new = some_runs()
     full = [replace(each, scores=np.nan_to_num(each.scores, nan=0.5)) for each in (old, new)]
-    tests = [change.test for change in compare(*full).changes if change.gating]
+    found = compare(*full, adjust="holm")
+    tests = [change.test for change in found.changes if change.gating]
     raw = sorted(test.p_worse for test in tests if test is not None)
     assert min(test.adjusted_p_worse for test in tests if test is not None) == 3 * raw[0]
 
@@ -387,18 +392,37 @@ def test_what_became_of_each_row() -> None:
 
 def test_a_plan_for_the_next_run() -> None:
     old, new = some_runs()
-    found = compare(old, new)
+    found = compare(old, new, adjust="holm")
     better = found.improvements("faithfulness")
     better = better[~np.isnan(better)]
     spread = float(better.std(ddof=1))
     wanted = minimum_detectable_effect(spread, len(better), alpha=0.05 / 3)
     assert found.change("faithfulness").detectable == pytest.approx(wanted, rel=1e-12)
-    alone = compare(old, new, metrics=["faithfulness"])
+    alone = compare(old, new, metrics=["faithfulness"], adjust="holm")
     # The nulls of some rows changed, which is a second test.
     assert alone.changes[0].detectable == pytest.approx(
         minimum_detectable_effect(spread, len(better), alpha=0.05 / 2), rel=1e-12
     )
     assert compare(old, old).change("faithfulness").detectable is None
+
+
+def test_a_plan_costs_less_where_metrics_move_together() -> None:
+    """The limit of max-T is that of one test for copies of it, and Holm's at most."""
+    draw = np.random.default_rng(8)
+    steps = draw.normal(0, 0.1, (5, 80))
+
+    def detectable(columns: np.ndarray, adjust: Any) -> float:
+        names = "abcde"[: len(columns)]
+        old = run({name: [0.5] * 80 for name in names})
+        new = run({name: (0.5 + c).tolist() for name, c in zip(names, columns, strict=True)})
+        found = compare(old, new, adjust=adjust).change("a").detectable
+        assert found is not None
+        return found
+
+    alone = detectable(steps[:1], "holm")
+    assert detectable(steps[[0] * 5], "max-t") == pytest.approx(alone, rel=0.03)
+    assert detectable(steps, "max-t") == pytest.approx(detectable(steps, "holm"), rel=0.03)
+    assert detectable(steps, "holm") > 1.2 * alone
 
 
 def test_numbers_that_describe() -> None:
@@ -709,11 +733,11 @@ def test_a_large_family_draws_as_many_patterns_as_it_takes_to_reject() -> None:
     assert [c.verdict for c in found.changes if c.slice is None] == ["REGRESSED"] * 3
     test = found.change("a").test
     assert test is not None
-    assert test.n_resamples == 2 * 606 / 0.05  # of scores and of nulls
+    assert test.n_resamples == 1 << 15 >= 2 * 606 / 0.05  # of scores and of nulls
     assert found.options.n_resamples == 1_999
     alone = compare(old, new, n_resamples=1_999).change("a").test
     assert alone is not None
-    assert alone.n_resamples == 1_999
+    assert alone.n_resamples == 2_048
 
 
 def test_nulls_in_some_repeats_are_lost_scores() -> None:
@@ -769,7 +793,7 @@ def test_an_interval_that_leaves_out_zero_beside_a_test_that_finds_nothing_is_ex
     base = {f"m{number:02}": [0.5] * 44 for number in range(20)}
     moved = {name: [0.5 + step for step in wiggle] for name in base}
     moved["m00"] = [0.5 + step - 0.011 for step in wiggle]
-    found = compare(run(base), run(moved))
+    found = compare(run(base), run(moved), adjust="holm")
     change = found.change("m00")
     assert change.verdict == "INCONCLUSIVE"
     assert change.difference.high is not None
@@ -780,6 +804,8 @@ def test_an_interval_that_leaves_out_zero_beside_a_test_that_finds_nothing_is_ex
     assert line.startswith("the confidence interval and the test disagree on m00: the interval is")
     assert "in all 20 tests together to 0.05" in line
     assert line in report_lines(found)
+    # All metrics move together: max-T makes hardly more of them than of one.
+    assert compare(run(base), run(moved)).change("m00").verdict == "REGRESSED"
     # By itself the same loss is found by both.
     alone = compare(run(base), run(moved), metrics=["m00"])
     assert alone.change("m00").verdict == "REGRESSED"

@@ -345,7 +345,7 @@ def test_the_report_in_json() -> None:
     assert (value["seed"], value["nResamples"], value["alpha"]) == (7, 999, 0.05)
     finding = value["baselines"][0]["findings"][0]
     assert (finding["metricId"], finding["held"], finding["nPairs"]) == ("faithfulness", False, N)
-    assert finding["pValue"] == pytest.approx(1 / 1000)
+    assert finding["pValue"] == pytest.approx(1 / 1024)
     assert gate(at("a", 0), at("b", 0, 1), policy="node").to_dict()["falseAlarms"]["rate"] > 0
 
 

@@ -82,7 +82,7 @@ def test_sums_that_are_all_equal_are_left_to_flips() -> None:
     rows = np.full((40, 1), -0.1)
     assert skewed_p_values(rows).max() == 0
     (found,) = sign_flip_tests(rows, skew_guard=True)
-    assert found.p_worse == 1 / 10_000
+    assert found.p_worse == 1 / 2**14
 
 
 def test_rows_without_a_score_leave_a_column_as_it_is() -> None:
