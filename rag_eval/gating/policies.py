@@ -158,7 +158,8 @@ def _tested(change: MetricChange, comparison: RunComparison, missing: Missing) -
         beyond = f" of more than the margin of {change.margin:g}" if change.margin else ""
         message += f": no evidence of a drop{beyond}{_findable(change)}"
     if nulls.n_lost:
-        message = f"{told}; {message}" if status is Status.MISSING_SCORES else f"{message}; {told}"
+        first, then = (told, message) if status is Status.MISSING_SCORES else (message, told)
+        message = f"{first}; {then.removeprefix(f'{change.label}: ')}"
     held = held and status is not Status.REGRESSED
     return _finding(change, status, held, message, test.adjusted_p_worse)
 

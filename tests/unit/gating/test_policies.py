@@ -377,6 +377,31 @@ def test_a_small_simulation_has_the_rates_of_the_table() -> None:
         assert abs(found[policy] - rate) <= 5 * math.sqrt(rate * (1 - rate) / 300)
 
 
+@pytest.mark.deep
+@every_row(
+    ("n_rows", "null_share", "slices"),
+    [(30, 0.05, ()), (100, 0.1, ()), (60, 0.3, ("topic",))],
+)
+def test_the_whole_gate_with_nulls_and_limits_keeps_its_promise(
+    n_rows: int, null_share: float, slices: tuple[str, ...]
+) -> None:
+    """Runs of one system, whose nulls come and go: the tests of nulls are in the family."""
+    n_replicates, n_metrics = 300, 7
+    generator = np.random.default_rng(n_rows)
+    before, after = PairedPopulation(scores=LUMPS, tied=0.3).draw(generator, n_replicates, n_rows)
+    topics = {"topic": [f"t{row % 4}" for row in range(n_rows)]}
+    failed = 0
+    for pair in zip(before, after, strict=True):
+        runs = []
+        for scores in pair:
+            nulls = generator.random((n_rows, n_metrics)) < null_share
+            columns = np.where(nulls, np.nan, scores).T
+            named = {f"metric_{place}": column for place, column in enumerate(columns)}
+            runs.append(scored_run("run", named, columns=topics))
+        failed += not gate(runs[1], runs[0], slices=slices, n_resamples=999).passed
+    assert failed <= 0.05 * n_replicates + 2 * math.sqrt(0.05 * 0.95 * n_replicates)
+
+
 @every_row(("alpha", "shown", "bound"), [(0.025, "2.5 %", "97.5%"), (0.1, "10 %", "90%")])
 def test_chances_are_told_as_they_were_given(alpha: float, shown: str, bound: str) -> None:
     found = gate(run(-0.005), old(), policy="non-inferior", margin=0.02, alpha=alpha)
