@@ -6,9 +6,10 @@ the overlap profile, it is recomputed from the texts of the sample.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from itertools import groupby
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from rag_eval.errors import RagEvalError
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.kernels import scoring as kernels
-from rag_eval.kernels.scoring import metric_numbers
+from rag_eval.kernels.scoring import RowDetails, metric_numbers
 from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.results.row import EvalResult, MetricResult, SentenceEvidence
 from rag_eval.results.words_grounded import SENTENCE_CUT, missing_words
@@ -84,15 +85,36 @@ class SentenceView:
         return tuple(missing_words(self, "context"))
 
 
+class RowSentences(NamedTuple):
+    """Sentences of an answer, and of :func:`shown_truth`, in order; none where a text is not there.
+
+    Contexts have to be there, too, and a metric that looks at the sentences.
+    """
+
+    answer: tuple[SentenceView, ...]
+    truth: tuple[SentenceView, ...]
+
+
+_NO_SENTENCES: Final = RowSentences((), ())
+
+
+def sentences_of_rows(results: Iterable[EvalResult]) -> Iterator[RowSentences]:
+    """The sentences of several rows: what is computed again is computed for all of them at once."""
+    every = list(results)
+    asked = [_asked(one, text_of(one, "answer"), shown_truth(one)) for one in every]
+    by_overlap = _by_overlap([one for one in asked if isinstance(one, _Asked)])
+    for one in asked:
+        yield next(by_overlap) if isinstance(one, _Asked) else one
+
+
 def answer_sentences(result: EvalResult) -> tuple[SentenceView, ...]:
     """Sentences of the answer, in order; none where it or the contexts are not there."""
-    answer = text_of(result, "answer")
-    return _sentences(result, answer, _OF_ANSWER)
+    return _sentences(result, text_of(result, "answer"), "").answer
 
 
 def truth_sentences(result: EvalResult) -> tuple[SentenceView, ...]:
     """Sentences of :func:`shown_truth`, and how far the contexts cover them."""
-    return _sentences(result, shown_truth(result), ("context_recall",))
+    return _sentences(result, "", shown_truth(result)).truth
 
 
 def shown_truth(result: EvalResult) -> str:
@@ -109,14 +131,34 @@ def _profile(result: EvalResult) -> str:
     return "overlap" if result.signature is None else result.signature.profile
 
 
-def _sentences(
-    result: EvalResult, text: str, metrics: tuple[MetricId, ...]
-) -> tuple[SentenceView, ...]:
-    contexts = contexts_of(result)
-    if not text or not contexts or not any(metric in result.metrics for metric in metrics):
-        return ()
+def _sentences(result: EvalResult, answer: str, truth: str) -> RowSentences:
+    found = _asked(result, answer, truth)
+    return next(_by_overlap([found])) if isinstance(found, _Asked) else found
+
+
+def _asked(result: EvalResult, answer: str, truth: str) -> _Asked | RowSentences:
+    """The sentences by their evidence, or what has to be asked for in the overlap profile."""
+    contexts, metrics = contexts_of(result), result.metrics
+    if not contexts or not any(metric in metrics for metric in _OF_ANSWER):
+        answer = ""
+    if not contexts or "context_recall" not in metrics:
+        truth = ""
+    if not answer and not truth:
+        return _NO_SENTENCES
     if _profile(result) != "grounded":
-        return _by_overlap(result, text, contexts, metrics)
+        options = {} if result.signature is None else result.signature.options
+        return _Asked(answer, truth, contexts, options)
+    return RowSentences(
+        _by_evidence(result, answer, contexts, _OF_ANSWER),
+        _by_evidence(result, truth, contexts, ("context_recall",)),
+    )
+
+
+def _by_evidence(
+    result: EvalResult, text: str, contexts: Sequence[str], metrics: tuple[MetricId, ...]
+) -> tuple[SentenceView, ...]:
+    if not text:
+        return ()
     kept = [result.metrics[metric].evidence for metric in metrics if metric in result.metrics]
     fitting = (found for found in kept if found and _fits(found, text, contexts))
     evidence = next(fitting, None) or _found_anew(result, text, metrics[0])
@@ -195,49 +237,99 @@ def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> M
 # ---------------------------------------------------------------------------------------- overlap
 
 
-def _by_overlap(
-    result: EvalResult, text: str, contexts: Sequence[str], metrics: tuple[MetricId, ...]
-) -> tuple[SentenceView, ...]:
-    """What the overlap profile sees in each sentence, by its rules for claims or for recall.
+class _Asked(NamedTuple):
+    """Texts whose sentences are looked for in the contexts; an empty one is not asked for."""
+
+    answer: str
+    truth: str
+    contexts: Sequence[str]
+    options: Mapping[str, Any]
+
+
+def _by_overlap(asked: Sequence[_Asked]) -> Iterator[RowSentences]:
+    """What the overlap profile sees in each sentence, by its rules for claims and for recall.
 
     The profile keeps the best overlap of a sentence and not where it was found, so that each
-    context is asked by itself.
+    context is asked by itself: those of all rows in one go.
     """
-    options = {} if result.signature is None else result.signature.options
-    known = {name: value for name, value in options.items() if name in _SETTINGS}
-    needs = FieldNeeds.of(_METRICS)
-    texts = {"question": "", "answer": text, "groundTruth": text}
-    rows: list[SampleLike] = [{**texts, "contexts": [context]} for context in contexts]
-    numbers = metric_numbers(_METRICS)
+    for options, rows in groupby(asked, lambda one: one.options):
+        known = {name: value for name, value in options.items() if name in _SETTINGS}
+        yield from _overlap_rows(list(rows), known)
+
+
+def _overlap_rows(asked: list[_Asked], known: dict[str, Any]) -> Iterator[RowSentences]:
+    rows: list[SampleLike] = []
+    for one in asked:
+        texts = {"question": "", "answer": one.answer, "groundTruth": one.truth}
+        rows += [{**texts, "contexts": [context]} for context in one.contexts]
+        # Only an answer comes back with the places of its sentences.
+        rows.append({**texts, "answer": one.truth, "groundTruth": "", "contexts": []})
     try:
         settings = OverlapSettings.from_options(known)
-        batch = read_rows(rows, 0, needs).pack()
-        details = [
-            kernels.overlap_details(batch, row, settings, numbers) for row in range(len(rows))
-        ]
+        batch = read_rows(rows, 0, FieldNeeds.of(_METRICS)).pack()
+        details = kernels.all_overlap_details(batch, settings, metric_numbers(_METRICS))
     except RagEvalError:  # settings that are none, or texts that are none
-        return ()
-    is_recall = metrics == ("context_recall",)
-    views = []
-    for place, span in enumerate(_code_points(text, details[0].answer_spans)):
-        supports = [(one.coverage if is_recall else one.support)[place] for one in details]
-        best = max(supports)
-        overlap = best if is_recall else max(one.overlap[place] for one in details)
-        views.append(
-            SentenceView(
-                text=text[slice(*span)],
-                span=span,
-                support=best,
-                level=_level(is_recall, best, overlap, settings),
-                chunk=supports.index(best) if best else None,
-            )
+        for one in asked:
+            if len(asked) > 1:
+                yield from _overlap_rows([one], known)
+            elif one.answer and one.truth:
+                (answer,) = _overlap_rows([one._replace(truth="")], known)
+                (truth,) = _overlap_rows([one._replace(answer="")], known)
+                yield RowSentences(answer.answer, truth.truth)
+            else:
+                yield _NO_SENTENCES
+        return
+    found = iter(details)
+    for one in asked:
+        by_context, spans = [next(found) for _ in one.contexts], next(found).answer_spans
+        yield RowSentences(
+            _claims(one.answer, by_context, settings),
+            _recalled(one.truth, spans, by_context, settings),
         )
-    return tuple(views)
 
 
-def _level(is_recall: bool, support: float, overlap: float, settings: OverlapSettings) -> Level:
-    if is_recall:
-        return "supported" if support >= settings.sentence_coverage_threshold else "unsupported"
+def _claims(
+    text: str, by_context: Sequence[RowDetails], settings: OverlapSettings
+) -> tuple[SentenceView, ...]:
+    spans = _code_points(text, by_context[0].answer_spans)
+    supports = zip(*(one.support for one in by_context), strict=True)
+    overlaps = zip(*(one.overlap for one in by_context), strict=True)
+    return tuple(
+        _overlap_view(text, span, found, _claim_level(max(found), max(overlap), settings))
+        for span, found, overlap in zip(spans, supports, overlaps, strict=True)
+    )
+
+
+def _recalled(
+    text: str,
+    spans: Sequence[tuple[int, int]],
+    by_context: Sequence[RowDetails],
+    settings: OverlapSettings,
+) -> tuple[SentenceView, ...]:
+    least = settings.sentence_coverage_threshold
+    coverages = list(zip(*(one.coverage for one in by_context), strict=True))
+    if len(coverages) != len(spans):  # read as a list of texts
+        return ()
+    return tuple(
+        _overlap_view(text, span, found, "supported" if max(found) >= least else "unsupported")
+        for span, found in zip(_code_points(text, spans), coverages, strict=True)
+    )
+
+
+def _overlap_view(
+    text: str, span: tuple[int, int], supports: Sequence[float], level: Level
+) -> SentenceView:
+    best = max(supports)
+    return SentenceView(
+        text=text[slice(*span)],
+        span=span,
+        support=best,
+        level=level,
+        chunk=supports.index(best) if best else None,
+    )
+
+
+def _claim_level(support: float, overlap: float, settings: OverlapSettings) -> Level:
     if overlap < settings.claim_support_threshold:
         return "unsupported"
     return "weak" if support < LOW_SUPPORT else "supported"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
@@ -12,11 +13,18 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner
 
+from rag_eval import evaluate_batch
 from rag_eval.cli.program import program
-from rag_eval.reports.page import page
-from rag_eval.reports.page.row_list import row_list
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.reports.page import page, row_list
+from rag_eval.reports.page.page import write_page
+from rag_eval.results.judged import JudgedScore
+from rag_eval.samples import NullReason, Profile
+from rag_eval.views.making import view_of_batch
+from rag_eval.views.run_view import ViewedRow
 from tests.grounded_samples import plain_corpus
 from tests.hostile_samples import hostile_samples
+from tests.unit.page_reading import every_row_is_html
 
 HANDBOOK: Final = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 _TOPICS: Final = ("harbour", "tax", "weather", None)
@@ -82,13 +90,37 @@ class Pages:
         """Several hundred rows, of which the last cannot be opened, as where there are many."""
         rows = write_rows(self._folder / "generated.jsonl", generated_rows(400))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page, "row_list", partial(row_list, budget=900_000))
+            patch.setattr(page, "row_list", partial(row_list.row_list, budget=210_000))
             return written(self._folder / "generated.html", rows, *_SLICED)
 
     @cached_property
     def hostile(self) -> Path:
         rows = write_rows(self._folder / "hostile.jsonl", hostile_samples())
         return written(self._folder / "hostile.html", rows, *_GROUNDED, "--slice-by", "kind")
+
+    @cached_property
+    def whole(self) -> Path:
+        return self._whole("grounded")
+
+    @cached_property
+    def whole_overlap(self) -> Path:
+        return self._whole("overlap")
+
+    def _whole(self, profile: Profile) -> Path:
+        """Rows of every kind, each as HTML and as data; those of much data are cut."""
+        rows = [*hostile_samples(200_000), *long_rows()]
+        # One ground truth, which the overlap profile takes.
+        metrics = [*METRIC_IDS, "omk.rouge_n", "omk.max_length"]
+        batch = evaluate_batch(
+            rows, metrics, profile=profile, scorer_options={"omk.max_length": {"value": 40}}
+        )
+        view = view_of_batch(batch)
+        view = replace(view, rows=tuple(map(judged_row, view.rows)))
+        report = self._folder / f"whole-{profile}.html"
+        with every_row_is_html(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(row_list, "_LARGE_DETAIL", 60_000)
+            write_page(view, report)
+        return report
 
     def of_rows(self, n_rows: int) -> Path:
         """The first rows of the example, and plain ones where it has no more."""
@@ -137,6 +169,65 @@ def short_rows(n_rows: int) -> Iterator[dict[str, Any]]:
             "answer": f"Tram {number} leaves at {number % 24}:15.",
             "contexts": [f"Tram {number if number % 3 else 0} leaves at {number % 24}:15."],
         }
+
+
+def long_rows() -> list[dict[str, Any]]:
+    """Texts beyond what is shown of them, with characters of two units, and windows far apart."""
+    fact = "The \U0001f98a keeper paid 40 crowns to Ana Ortiz in Norwick. "
+    claims = [f"Keeper {n} paid {n} crowns in 19{n:02}. " for n in range(90)]
+    far = "\U0001f4a1 filler text follows here " * 400
+    return [
+        {
+            "id": "long answer",
+            "question": "Who paid? " * 3_000,
+            "answer": "".join(claims) * 12,
+            "contexts": ["".join(claims[40:60]), far + fact + far + claims[3] + far, fact],
+            "ground_truth": fact + claims[5],
+            "metadata": {"note": "n" * 5_000, "list": [1, None, {"a": True}], "none": None},
+        },
+        {
+            "id": "far windows",
+            "question": "Who paid 50 crowns?",
+            "answer": f"{fact.replace('40', '50')}7 Ducks \u0131n ULM.",
+            "contexts": [far + fact + far, f"{far}\n{far}. {fact}", "ducks, ULM \U0001f986 quack"],
+            "ground_truth": "Straße: 1,234 \U0001f986 ducks quacked; ULM’s duck studies tried it.",
+        },
+        {
+            "id": "\U0001f98a" * 60,
+            "question": "\U0001f98a " * 200,
+            "answer": "\U0001f986 " * 300,
+            "contexts": ["\U0001f986"] * 120,
+            "metadata": dict.fromkeys(map(str, range(100)), "v"),
+        },
+    ]
+
+
+def judged_row(row: ViewedRow) -> ViewedRow:
+    """The row, of which a judge and a scorer have said something in some of its metrics."""
+    metrics = dict(row.result.metrics)
+    if row.number % 3 == 0:
+        verdict = {"subject": "claim", "verdict": "no", "reason": f"said <b>{row.id}</b>"}
+        metrics["faithfulness"] = replace(
+            metrics["faithfulness"],
+            mode="llm",
+            probability=0.125,
+            judged=JudgedScore(
+                score=0.625,
+                null_reason=NullReason.MEASURED,
+                mode="llm",
+                judge_score=0.625,
+                native_score=0.375 if row.number % 2 else None,
+                details=(verdict,) * (row.number % 7),
+                message="m" * 1_500 if row.number % 5 == 0 else "",
+                flaky=row.number % 4 == 0,
+            ),
+        )
+        checks = ({"check": "length", "passed": place % 3 == 0} for place in range(row.number))
+        metrics["answer_relevance"] = replace(
+            metrics["answer_relevance"], score=0.125, details=tuple(checks)
+        )
+    result = replace(row.result, metrics=type(row.result.metrics)(metrics))
+    return replace(row, result=result)
 
 
 def write_rows(path: Path, rows: Iterator[dict[str, Any]] | list[dict[str, Any]]) -> Path:

@@ -7,9 +7,16 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from html.parser import HTMLParser
 from typing import Any
+
+import pytest
+
+from rag_eval.reports.page import page, row_list
+from rag_eval.views.run_view import RunView
 
 VOID = {"meta", "br", "wbr", "input", "link", "img", "hr"}
 RAW = {"script", "style"}
@@ -83,29 +90,29 @@ def unpack(text: str) -> Any:
     return json.loads(zlib.decompress(base64.b64decode(text)))
 
 
-def packed_rows(root: Element) -> list[str]:
-    """The table bodies that are made when they are shown, with their details."""
-    lines = unpack(root.by_id("row-lines").text)
-    first = len(root.all("tbody", cls="sample"))
-    starts = lines["blocks"]
-    details = {
-        begin - first + place: detail
-        for number, begin in enumerate(starts)
-        for place, detail in enumerate(unpack(root.by_id(f"row-block-{number}").text))
-    }
-    return [
-        line.replace("</details>", f"{details.get(place, '')}</details>")
-        for place, line in enumerate(lines["lines"])
-    ]
+@contextmanager
+def every_row_is_html() -> Iterator[None]:
+    """Pages have all rows as HTML, as only the first ones are for readers without scripts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "row_list", partial(row_list.row_list, budget=1_000_000_000))
+        patch.setattr(row_list, "_FIRST_PAGE", 1_000_000)
+        patch.setattr(row_list, "_FIRST_BYTES", 100_000_000)
+        yield
 
 
-def unfolded(html: str) -> str:
-    """The page with all its rows in their table, as the script makes them one by one."""
-    bodies = packed_rows(read_page(html))
+def without_data(html: str) -> str:
+    """A page without what its script makes rows of, which it has as HTML."""
     bare, n_packed = _PACKED.subn("", html)
-    assert n_packed >= 2
-    end = bare.index("</table>", bare.index('<table id="row-table">'))
-    return f"{bare[:end]}{''.join(bodies)}{bare[end:]}"
+    assert n_packed >= 3
+    return bare
+
+
+def unfolded(view: RunView) -> str:
+    """The page of a run with all its rows as HTML."""
+    with every_row_is_html():
+        html = without_data(page.page_html(view))
+    assert html.count("<noscript>") == len(view.rows)
+    return html
 
 
 def read_page(html: str) -> Element:

@@ -70,12 +70,10 @@ def unsupported(
 
     ``targets`` are the anchors of passages by key; ``side`` is the first letter of a key.
     """
-    found = [(place, view) for place, view in enumerate(views) if view.level != "supported"]
-    found.sort(key=lambda one: (one[1].level != "unsupported", one[1].support))
-    cut: dict[int, list[_Part]] = {}
+    cut: dict[int, list[Part]] = {}
     made = []
-    for place, view in found[:most]:
-        part = _nearest(view, contexts, cut)
+    for place, view in least_supported(views)[:most]:
+        part = nearest_part(view, contexts, cut)
         known: Collection[str] = () if part is None else part.words
         made.append(
             Unsupported(
@@ -89,8 +87,15 @@ def unsupported(
     return made
 
 
+def least_supported(views: Sequence[SentenceView]) -> list[tuple[int, SentenceView]]:
+    """The sentences that are not supported with their numbers from 0, the worst first."""
+    found = [(place, view) for place, view in enumerate(views) if view.level != "supported"]
+    found.sort(key=lambda one: (one[1].level != "unsupported", one[1].support))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
     """Part of a context, and the stems of its words."""
 
     text: str
@@ -99,13 +104,13 @@ class _Part:
     words: frozenset[str]
 
 
-def _part(text: str, begin: int, end: int) -> _Part:
-    return _Part(text, begin, end, frozenset(map(_stem, _words(text[begin:end]))))
+def _part(text: str, begin: int, end: int) -> Part:
+    return Part(text, begin, end, frozenset(map(_stem, _words(text[begin:end]))))
 
 
-def _nearest(
-    view: SentenceView, contexts: Sequence[str], cut: dict[int, list[_Part]]
-) -> _Part | None:
+def nearest_part(
+    view: SentenceView, contexts: Sequence[str], cut: dict[int, list[Part]]
+) -> Part | None:
     """The passage of a sentence; of a whole context its sentence with the most words in common."""
     if view.chunk is None or not 0 <= view.chunk < len(contexts):
         return None
@@ -117,7 +122,7 @@ def _nearest(
     return max(cut[view.chunk], key=lambda part: len(part.words & words), default=None)
 
 
-def _sentences(text: str) -> list[_Part]:
+def _sentences(text: str) -> list[Part]:
     """The sentences of a context, for profiles that only know which context is nearest."""
     ends = [found.end() for found in _SENTENCE_END.finditer(text)]
     spans = zip([0, *ends], [*ends, len(text)], strict=True)
@@ -135,13 +140,13 @@ def _claim(view: SentenceView, known: Collection[str]) -> Iterator[Piece]:
             return "absent"
         if not known or stem in known:
             return ""
-        is_told = word[0].isdigit() or (len(word) > 2 and word.casefold() not in _stop_words())
+        is_told = word[0].isdigit() or (len(word) > 2 and word.casefold() not in stop_words())
         return "differs" if is_told else ""
 
     return _marked(view.text[:_LONGEST], mark, "")
 
 
-def _passage(view: SentenceView, part: _Part) -> Iterator[Piece]:
+def _passage(view: SentenceView, part: Part) -> Iterator[Piece]:
     """The passage with some of the text around it."""
     text, begin = part.text, part.begin
     end = min(part.end, begin + _LONGEST)
@@ -212,6 +217,6 @@ def _stem(word: str) -> str:
 
 
 @cache
-def _stop_words() -> frozenset[str]:
+def stop_words() -> frozenset[str]:
     text = files("rag_eval.scorers.mastra").joinpath("stop_words.txt").read_text("utf-8")
     return frozenset(line for line in text.splitlines() if not line.startswith("#"))

@@ -17,7 +17,7 @@ from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.reports.page.row_detail import value_text
 from rag_eval.reports.page.row_list import anchors_by_id, row_list
 from rag_eval.reports.page.sections import comparison_parts, metric_cards, old_scores
-from rag_eval.reports.page.templating import asset, rendered, trusted
+from rag_eval.reports.page.templating import asset, rendered, script, trusted
 from rag_eval.reports.page.visible_text import short
 from rag_eval.reports.report_files import check_ending
 from rag_eval.results.batch import BatchEvalResult
@@ -86,6 +86,7 @@ def page_html(
     links = [(name.title(), name) for name in sections if name not in absent]
     columns = ("number", "id", "question", *metrics, "composite")
     columns += (*(["change"] if listed.has_changes else []), "status")
+    code = script(has_rows=bool(listed.rows))
     name = {"run": "RAG evaluation", "compare": "Comparison", "gate": "Gate"}[kind]
     return str(
         rendered(
@@ -97,9 +98,9 @@ def page_html(
             verdict="" if view.passed is None else "PASS – " if view.passed else "FAIL – ",
             title=title or (f"{name}: {view.source}" if view.source else name),
             heading=_heading(view, kind, compared, status),
-            policy=policy(asset("script.js"), asset("style.css")),
-            style=trusted("style.css"),
-            script=trusted("script.js"),
+            policy=policy(code, asset("style.css")),
+            style=trusted(asset("style.css")),
+            script=trusted(code),
             data=script_json(_data(view)),
             sections=sections,
             links=[*links, ("Reproduce", "reproduce")],

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rag_eval.plumbing.javascript_numbers import three_decimals
 from rag_eval.reports.page.nearest import Unsupported, unsupported
@@ -21,11 +21,12 @@ from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.results.words_overlap import SENTENCE_SIGNALS
 from rag_eval.views.findings import gravest_first
 from rag_eval.views.run_view import ViewedRow
-from rag_eval.views.sentences import SentenceView, answer_sentences, shown_truth, truth_sentences
-from rag_eval.views.texts import contexts_of, fields_of, null_text, text_of, truths_of
+from rag_eval.views.sentences import RowSentences, SentenceView, shown_truth
+from rag_eval.views.texts import contexts_of, fields_of, null_text, truths_of
 
 _STANDARD: Final = frozenset({"id", "question", "answer", "contexts", "groundTruth", "metadata"})
-_OF_SENTENCES: Final = tuple(signal for signal, _ in SENTENCE_SIGNALS.values())
+OF_SENTENCES: Final = tuple(signal for signal, _ in SENTENCE_SIGNALS.values())
+"""Beginnings of the ids of signals about sentences."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?]) ")
 # What explanations write before and after the score, and what stays of it.
 _SCORE_WORDS: Final = (
@@ -57,6 +58,34 @@ SHORT: Final = Limits(
 )
 
 
+class RowTexts(NamedTuple):
+    """The texts of a row; ``truth`` is the ground truth that is shown first."""
+
+    question: str
+    answer: str
+    truth: str
+    truths: Sequence[str]
+    contexts: Sequence[str]
+    metadata: Mapping[str, Any]
+    others: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, result: EvalResult) -> RowTexts:
+        """Those of the sample of a result."""
+        fields = fields_of(result)
+        question, answer, metadata = map(fields.get, ("question", "answer", "metadata"))
+        truths = truths_of(result)
+        return cls(
+            question if isinstance(question, str) else "",
+            answer if isinstance(answer, str) else "",
+            truths[0] if len(truths) == 1 else shown_truth(result),
+            truths,
+            contexts_of(result),
+            metadata if isinstance(metadata, Mapping) else {},
+            {name: value for name, value in fields.items() if name not in _STANDARD},
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkPart:
     """One context; ``relevances`` are its scores by metric."""
@@ -68,21 +97,22 @@ class ChunkPart:
 
 
 def detail_parts(
-    row: ViewedRow, limits: Limits, anchor: str, old: Mapping[str, float]
+    row: ViewedRow,
+    texts: RowTexts,
+    views: RowSentences,
+    limits: Limits,
+    anchor: str,
+    old: Mapping[str, float],
 ) -> dict[str, Any]:
     """The details of a row, under the names that its template uses.
 
     ``anchor`` is that of the row, ``old`` its scores in the baseline.
     """
-    result = row.result
-    sentences, covering = answer_sentences(result), truth_sentences(result)
-    contexts = contexts_of(result)
+    result, contexts = row.result, texts.contexts
+    sentences, covering = views
     by_side = {"a": sentences, "t": covering}
     chunks, targets = _chunks(result, contexts, by_side, anchor, limits)
-    truth = shown_truth(result)
-    fields = fields_of(result)
-    metadata = fields.get("metadata")
-    others = [text for text in truths_of(result) if text != truth]
+    others = [text for text in texts.truths if text != texts.truth]
     told = [
         _Group(kind, len(views), sum(view.level != "supported" for view in views), some)
         for kind, side, views in (("answer", "a", sentences), ("ground truth", "t", covering))
@@ -95,10 +125,10 @@ def detail_parts(
         return pieces, max(0, len(text) - limits.text)
 
     return {
-        "question": passage(text_of(result, "question"), "q"),
-        "answer": passage(text_of(result, "answer"), "a"),
+        "question": passage(texts.question, "q"),
+        "answer": passage(texts.answer, "a"),
         "refusal": result.refusal,
-        "truth": passage(truth, "t"),
+        "truth": passage(texts.truth, "t"),
         "n_covered": sum(view.level == "supported" for view in covering),
         "n_truth_sentences": len(covering),
         "other_truths": others[: limits.n_findings],
@@ -107,8 +137,8 @@ def detail_parts(
         "told": told,
         "failing": [one for one in metrics if one["found"].passed is False],
         "metrics": [one for one in metrics if one["found"].passed is not False],
-        "metadata": _named(metadata if isinstance(metadata, Mapping) else {}, limits),
-        "others": _named({k: v for k, v in fields.items() if k not in _STANDARD}, limits),
+        "metadata": named(texts.metadata, limits),
+        "others": named(texts.others, limits),
     }
 
 
@@ -165,7 +195,7 @@ def _metric(
     signals = [
         signal
         for signal in gravest_first(found.signals)
-        if not (has_sentences and signal.id.startswith(_OF_SENTENCES))
+        if not (has_sentences and signal.id.startswith(OF_SENTENCES))
     ]
     failed = [one for one in details if one.get("passed") is False]
     others = [one for one in details if one.get("passed") is not False]
@@ -179,10 +209,10 @@ def _metric(
             (one, without_score(one.message, found.score) or one.message) for one in signals[:most]
         ],
         "n_more_signals": max(0, len(signals) - most),
-        "failed": [_finding(one, limits) for one in failed[:most]],
-        "others": [_finding(one, limits) for one in others[:most]],
+        "failed": [finding(one, limits) for one in failed[:most]],
+        "others": [finding(one, limits) for one in others[:most]],
         "n_more_findings": max(0, len(failed) - most) + max(0, len(others) - most),
-        "verdicts": [_finding(one, limits) for one in verdicts[:most]],
+        "verdicts": [finding(one, limits) for one in verdicts[:most]],
     }
 
 
@@ -206,14 +236,15 @@ def _has_number(text: str, number: str) -> bool:
     return False
 
 
-def _finding(found: Mapping[str, Any], limits: Limits) -> tuple[bool | None, list[tuple[str, str]]]:
+def finding(found: Mapping[str, Any], limits: Limits) -> tuple[bool | None, list[tuple[str, str]]]:
     """A finding of a scorer or a judge: whether it passed, and its fields."""
     passed = found.get("passed")
     fields = {name: value for name, value in found.items() if name != "passed"}
-    return passed if isinstance(passed, bool) else None, _named(fields, limits)
+    return passed if isinstance(passed, bool) else None, named(fields, limits)
 
 
-def _named(values: Mapping[Any, Any], limits: Limits) -> list[tuple[str, str]]:
+def named(values: Mapping[Any, Any], limits: Limits) -> list[tuple[str, str]]:
+    """Names and values as texts; at most as many as are shown."""
     shown = [
         (short(str(name), 80), value_text(value))
         for name, value in list(values.items())[: limits.n_fields]

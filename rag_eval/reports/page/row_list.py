@@ -1,24 +1,27 @@
-"""The rows of the page: the first as HTML, all others packed, to be made when they are shown."""
+"""The rows of the page: as data for its script, and the first ones as HTML for readers without."""
 
 from __future__ import annotations
 
 import base64
-import json
 import math
 import re
 import shlex
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from rag_eval.reports.page.row_detail import LONG, SHORT, Limits, detail_parts
+from rag_eval.reports.figures import score_text, shown_name
+from rag_eval.reports.page.nearest import stop_words
+from rag_eval.reports.page.row_data import encoded, number, row_data
+from rag_eval.reports.page.row_detail import LONG, SHORT, Limits, RowTexts, detail_parts
 from rag_eval.reports.page.templating import rendered
-from rag_eval.results.row import EvalResult
+from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.results.summaries import COMPOSITE
 from rag_eval.samples import MetricId
 from rag_eval.views.run_view import ViewedRow
-from rag_eval.views.texts import null_text, text_of, truths_of
+from rag_eval.views.sentences import RowSentences, sentences_of_rows
+from rag_eval.views.texts import null_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -37,11 +40,13 @@ _FIRST_BYTES: Final = 1_500_000
 _BLOCK_ROWS: Final = 50
 _BLOCK_BYTES: Final = 1_500_000
 _LARGE_DETAIL: Final = 1_000_000
-# Characters of a row, and of all rows, in which the page searches.
+# Characters of a text, and of all rows, in which the page searches. Lines show 160 of them, or of
+# the first 640 if there are many blanks.
 _SEARCHED: Final = 2_000
 _SEARCHED_OF_ALL: Final = 10_000_000
-# What the line of a row takes, packed.
-_LINE_SHARE: Final = 300
+_LEAST_SEARCHED: Final = 641
+# The seconds that the best compression takes save a tenth of the bytes.
+_COMPRESSION: Final = 4
 _ID_LIMIT: Final = 200
 _RANKS: Final[dict[RowStatus, int]] = {"failed": 0, "unmeasured": 1, "passed": 2}
 _DIGITS: Final = re.compile(r"(\d+)")
@@ -57,11 +62,12 @@ class RowList:
         In page order.
     bodies : list of Markup
         One table body for each of the first rows, with its details.
-    keys, lines : str
-        Packed JSON: what the script sorts, filters and searches by; and the table bodies of the
-        other rows.
+    keys : str
+        Packed JSON: what the script sorts, filters and searches by, and writes lines of.
+    index : str
+        Packed JSON: where blocks begin, and the commands that show rows without details.
     blocks : list of str
-        Packed details of the other rows.
+        Packed details of rows.
     n_closed : int
         Rows without details, to keep the page small.
     has_changes : bool
@@ -71,10 +77,19 @@ class RowList:
     rows: tuple[ViewedRow, ...]
     bodies: Sequence[Markup]
     keys: str
-    lines: str
+    index: str
     blocks: Sequence[str]
     n_closed: int
     has_changes: bool
+
+
+class _Row(NamedTuple):
+    """A row in its place."""
+
+    viewed: ViewedRow
+    texts: RowTexts
+    status: RowStatus
+    change: float | None
 
 
 def row_list(
@@ -100,120 +115,141 @@ def row_list(
         Bytes of all rows, packed.
     """
     olds = old or {}
-    changes = [_change(row, olds) for row in rows]
-    moves = [_movement(change) if moved_first else () for change in changes]
-    ranks = [(move, _rank(row)) for move, row in zip(moves, rows, strict=True)]
-    places = sorted(range(len(rows)), key=ranks.__getitem__)
-    ordered, changes = [rows[place] for place in places], [changes[place] for place in places]
-    limit = min(_SEARCHED, _SEARCHED_OF_ALL // max(len(rows), 1))
-    keys = {
-        "columns": _columns(ordered, metrics, changes if olds else None),
-        "failing": _failing(ordered, metrics),
-        "texts": [_searched(row, limit) for row in ordered],
-    }
-    packed_keys = packed(keys)
-    writer = _Writer(metrics, olds, budget - len(packed_keys) - _LINE_SHARE * len(rows))
-    for row, change in zip(ordered, changes, strict=True):
-        writer.add(row, change)
-    writer.end_block()
+    every = [
+        _Row(row, RowTexts.of(row.result), _status(row.result), _change(row, olds)) for row in rows
+    ]
+    every.sort(key=lambda row: (_movement(row.change) if moved_first else (), _rank(row)))
+    n_known = max(_LEAST_SEARCHED, min(_SEARCHED, _SEARCHED_OF_ALL // max(len(rows), 1)))
+    keys = packed(encoded(_keys(every, metrics, n_known, has_changes=bool(olds))))
+    reserved = min(_FIRST_BYTES, budget // 8)
+    details = _Details(olds, n_known, budget - len(keys) - reserved)
+    first = details.add(every)
+    closed = {place: show_command(row.viewed) for place, row in enumerate(every)}
+    for place in details.places:
+        del closed[place]
     return RowList(
-        rows=tuple(ordered),
-        bodies=writer.bodies,
-        keys=packed_keys,
-        lines=packed({"lines": writer.lines, "blocks": writer.starts}),
-        blocks=writer.blocks,
-        n_closed=writer.n_closed,
+        rows=tuple(row.viewed for row in every),
+        bodies=list(_bodies(first, metrics, olds, reserved)),
+        keys=keys,
+        index=packed(encoded({"blocks": details.starts, "closed": closed})),
+        blocks=details.blocks,
+        n_closed=len(closed),
         has_changes=bool(olds),
     )
 
 
-def packed(value: Any) -> str:
+def packed(data: bytes) -> str:
     """JSON that a script element can hold, and that the script of the page unpacks."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return base64.b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
+    return base64.b64encode(zlib.compress(data, _COMPRESSION)).decode("ascii")
 
 
-class _Writer:
-    """Writes rows one after the other: a few as they are, then blocks, within a budget."""
+_Opened: TypeAlias = tuple[_Row, RowSentences, Limits]
 
-    def __init__(self, metrics: Sequence[MetricId], old: OldScores, budget: int) -> None:
-        self.bodies: list[Markup] = []
-        self.lines: list[str] = []
-        self.blocks: list[str] = []
-        self.starts: list[int] = []
-        self.n_closed = 0
-        self._metrics = metrics
-        self._old = old
-        self._left = budget
-        self._first_left = min(_FIRST_BYTES, budget)
-        self._waiting: list[tuple[ViewedRow, float | None, str]] = []
-        self._n_waiting_bytes = 0
 
-    def add(self, row: ViewedRow, change: float | None) -> None:
-        """Write the next row."""
-        detail = self._detail(row, LONG) if self._left > 0 else ""
-        if not self.lines and not self._waiting and len(self.bodies) < _FIRST_PAGE:
-            self._first_left -= len(detail)
-            if self._first_left >= 0 and detail:
-                self._left -= len(detail)
-                self.bodies.append(self._body(row, change, "inside", detail))
-                return
-        self._waiting.append((row, change, detail))
-        self._n_waiting_bytes += len(detail)
-        if len(self._waiting) == _BLOCK_ROWS or self._n_waiting_bytes > _BLOCK_BYTES:
-            self.end_block()
+@dataclass(slots=True)
+class _Details:
+    """Packs details in blocks, as many as find room.
 
-    def end_block(self) -> None:
-        """Pack the rows that wait: in short, or without details, where there is no room."""
-        block, state = "", "closed"
-        for short in (False, True):
-            details = [
-                self._detail(row, SHORT) if short and detail else detail
-                for row, _, detail in self._waiting
-            ]
-            block = packed(details) if any(details) else ""
-            if block and len(block) <= self._left:
-                self._left -= len(block)
-                self.starts.append(len(self.bodies) + len(self.lines))
-                self.blocks.append(block)
-                state = "packed"
+    Attributes
+    ----------
+    n_left : int
+        Bytes.
+    starts : list of int
+        The place of the first row of each block.
+    """
+
+    old: OldScores
+    n_known: int
+    n_left: int
+    blocks: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+
+    def add(self, rows: Sequence[_Row]) -> list[_Opened]:
+        """Pack all rows; the first ones come back, with their sentences, up to one that is not."""
+        first: list[_Opened] = []
+        for begin in range(0, len(rows), _BLOCK_ROWS):
+            if self.n_left <= 0:
                 break
-        else:
-            self.n_closed += len(self._waiting)
-        self.lines += [self._body(row, change, state) for row, change, _ in self._waiting]
-        self._waiting.clear()
-        self._n_waiting_bytes = 0
+            some = rows[begin : begin + _BLOCK_ROWS]
+            views = sentences_of_rows(row.viewed.result for row in some)
+            opened = [(row, found, LONG) for row, found in zip(some, views, strict=True)]
+            for block in self._cut(opened):
+                found = self._pack(begin, block)
+                if len(first) == begin < _FIRST_PAGE:
+                    first += found
+                begin += len(block)
+        return first
 
-    def _body(
-        self, row: ViewedRow, change: float | None, state: str, detail: Markup | str = ""
-    ) -> Markup:
-        result = row.result
-        return rendered(
+    def _cut(self, rows: Sequence[_Opened]) -> Iterator[list[tuple[_Opened, bytes]]]:
+        """Rows with their data, in blocks that are unpacked in no time."""
+        block: list[tuple[_Opened, bytes]] = []
+        n_bytes = 0
+        for row, views, limits in rows:
+            data = self._data(row, views, limits)
+            if len(data) > _LARGE_DETAIL:
+                limits, data = SHORT, self._data(row, views, SHORT)
+            block.append(((row, views, limits), data))
+            n_bytes += len(data)
+            if n_bytes > _BLOCK_BYTES:
+                yield block
+                block, n_bytes = [], 0
+        if block:
+            yield block
+
+    def _pack(self, begin: int, rows: Sequence[tuple[_Opened, bytes]]) -> list[_Opened]:
+        """Pack a block whose first row is at ``begin``; in short where there is no room."""
+        for limits in (None, SHORT):
+            if limits is not None:
+                rows = [
+                    ((row, views, limits), self._data(row, views, limits))
+                    for (row, views, _), _ in rows
+                ]
+            block = packed(b"[%b]" % b",".join(data for _, data in rows))
+            if len(block) <= self.n_left:
+                self.n_left -= len(block)
+                self.starts.append(begin)
+                self.blocks.append(block)
+                self.places += range(begin, begin + len(rows))
+                return [row for row, _ in rows]
+        return []
+
+    def _data(self, row: _Row, views: RowSentences, limits: Limits) -> bytes:
+        old = self.old.get(row.viewed.id or "", {})
+        return encoded(row_data(row.viewed, row.texts, views, limits, old, self.n_known))
+
+
+def _bodies(
+    rows: Sequence[_Opened], metrics: Sequence[MetricId], old: OldScores, n_left: int
+) -> Iterator[Markup]:
+    """The table bodies of the first rows with their details, within ``n_left`` bytes."""
+    for row, views, limits in rows[:_FIRST_PAGE]:
+        viewed, result = row.viewed, row.viewed.result
+        anchor, before = row_anchor(viewed), old.get(viewed.id or "", {})
+        parts = detail_parts(viewed, row.texts, views, limits, anchor, before)
+        detail = rendered("row_detail.html.j2", limits=limits, **parts)
+        n_left -= len(detail)
+        if n_left < 0:
+            break
+        yield rendered(
             "row.html.j2",
-            row=row,
-            name=row.name if row.id is None else row.id,
-            anchor=row_anchor(row),
-            question=text_of(result, "question"),
-            answer=text_of(result, "answer"),
-            cells=[(name, result.metrics.get(name)) for name in self._metrics],
+            row=viewed,
+            name=_name(viewed),
+            anchor=anchor,
+            question=row.texts.question,
+            answer=row.texts.answer,
+            cells=[(name, result.metrics.get(name)) for name in metrics],
             null_text=null_text,
-            status=_status(result),
-            has_change=bool(self._old),
-            change=change,
-            state=state,
+            status=row.status,
+            has_change=bool(old),
+            change=row.change,
             detail=detail,
-            command=show_command(row),
-            n_columns=len(self._metrics) + 5 + bool(self._old),
+            n_columns=len(metrics) + 5 + bool(old),
         )
 
-    def _detail(self, row: ViewedRow, limits: Limits) -> Markup:
-        """The details of a row, shortened if they are large."""
-        old = self._old.get(row.id or "", {})
-        parts = detail_parts(row, limits, row_anchor(row), old)
-        detail = rendered("row_detail.html.j2", limits=limits, **parts)
-        if len(detail) > _LARGE_DETAIL and limits is not SHORT:
-            return self._detail(row, SHORT)
-        return detail
+
+def _name(row: ViewedRow) -> str:
+    return row.name if row.id is None else row.id
 
 
 def _status(result: EvalResult) -> RowStatus:
@@ -223,10 +259,10 @@ def _status(result: EvalResult) -> RowStatus:
     return "passed" if result.passed else "failed"
 
 
-def _rank(row: ViewedRow) -> tuple[int, float, int]:
+def _rank(row: _Row) -> tuple[int, float, int]:
     """Failed rows first, then rows without scores; each group by composite score."""
-    score = row.result.composite_score
-    return _RANKS[_status(row.result)], math.inf if score is None else score, row.number
+    score = row.viewed.result.composite_score
+    return _RANKS[row.status], math.inf if score is None else score, row.viewed.number
 
 
 def _change(row: ViewedRow, old: OldScores) -> float | None:
@@ -261,30 +297,68 @@ def anchors_by_id(rows: Sequence[ViewedRow]) -> dict[str, str]:
 # ----------------------------------------------------------------------- what the script works with
 
 
-def _columns(
-    rows: Sequence[ViewedRow], metrics: Sequence[MetricId], changes: Sequence[float | None] | None
-) -> dict[str, list[float | None]]:
-    """Numbers to sort by, for each column."""
-    found: dict[str, list[float | None]] = {
-        "number": [row.number for row in rows],
-        "id": _places([row.name if row.id is None else row.id for row in rows]),
-        "question": _places([text_of(row.result, "question") for row in rows]),
-        "status": [_RANKS[_status(row.result)] for row in rows],
-        COMPOSITE: [_number(row.result.composite_score) for row in rows],
+def _keys(
+    rows: Sequence[_Row], metrics: Sequence[MetricId], n_known: int, *, has_changes: bool
+) -> dict[str, Any]:
+    """All that the lines of rows say, column by column.
+
+    ``nulls`` has the places of cells without a number by what they say instead; ``failing`` those
+    of rows that fail a metric. ``texts`` are question, answer and ground truths, of ``n_known``
+    characters each.
+    """
+    viewed = [row.viewed for row in rows]
+    columns: dict[str, list[float | None]] = {
+        "number": [row.number for row in viewed],
+        "id": _order([_name(row) for row in viewed]),
+        "question": _order([row.texts.question for row in rows]),
+        "status": [_RANKS[row.status] for row in rows],
+        COMPOSITE: [number(row.result.composite_score) for row in viewed],
     }
+    nulls: dict[str, dict[str, list[int]]] = {}
+    failing: dict[str, list[int]] = {}
     for name in metrics:
-        results = (row.result.metrics.get(name) for row in rows)
-        found[name] = [None if one is None else _number(one.score) for one in results]
-    if changes is not None:
-        found["change"] = [_number(change) for change in changes]
-    return found
+        column = columns[name] = []
+        for place, row in enumerate(viewed):
+            found = row.result.metrics.get(name)
+            score = None if found is None else number(found.score)
+            column.append(score)
+            if score is None:
+                nulls.setdefault(name, {}).setdefault(_no_number(found), []).append(place)
+            if found is not None and found.passed is False:
+                failing.setdefault(name, []).append(place)
+    if has_changes:
+        columns["change"] = [row.change for row in rows]
+    return {
+        "columns": columns,
+        "metrics": [(name, shown_name(name)) for name in metrics],
+        "nulls": nulls,
+        "failing": failing,
+        "ids": [row.id for row in viewed],
+        "names": {place: row.name for place, row in enumerate(viewed) if not row.id},
+        "lines": {place: row.line for place, row in enumerate(viewed) if _line_differs(row)},
+        "texts": [
+            [
+                row.texts.question[:n_known],
+                row.texts.answer[:n_known],
+                *(text[:n_known] for text in row.texts.truths[:3]),
+            ]
+            for row in rows
+        ],
+        "stopWords": sorted(stop_words()),
+    }
 
 
-def _number(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else round(value, 6)
+def _no_number(found: MetricResult | None) -> str:
+    if found is None:
+        return "not computed"
+    return null_text(found) if found.score is None else score_text(found.score)
 
 
-def _places(texts: Sequence[str]) -> list[float | None]:
+def _line_differs(row: ViewedRow) -> bool:
+    return row.line is not None and row.line != row.number + 1
+
+
+def _order(texts: Sequence[str]) -> list[float | None]:
     """The place of each text in their order, in which row 9 is before row 10."""
     keys = [_natural(text[:_ID_LIMIT]) for text in texts]
     places = {key: place for place, key in enumerate(sorted(set(keys)))}
@@ -294,20 +368,3 @@ def _places(texts: Sequence[str]) -> list[float | None]:
 def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
     parts = _DIGITS.split(text.casefold())
     return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts if part)
-
-
-def _failing(rows: Sequence[ViewedRow], metrics: Sequence[MetricId]) -> dict[str, list[int]]:
-    """The places of the rows that fail each metric."""
-    found: dict[str, list[int]] = {}
-    for place, row in enumerate(rows):
-        for name in metrics:
-            one = row.result.metrics.get(name)
-            if one is not None and one.passed is False:
-                found.setdefault(name, []).append(place)
-    return found
-
-
-def _searched(row: ViewedRow, limit: int) -> str:
-    result = row.result
-    parts = (text_of(result, "question"), text_of(result, "answer"), *truths_of(result)[:3])
-    return "\n".join((row.id or row.name, *(part[:limit] for part in parts))).lower()

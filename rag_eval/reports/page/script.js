@@ -1,4 +1,3 @@
-"use strict";
 // Sorts, filters, pages and opens rows. Without it, the first rows are on the page as they are.
 document.documentElement.classList.add("scripted");
 document.addEventListener("DOMContentLoaded", async () => {
@@ -14,26 +13,22 @@ document.addEventListener("DOMContentLoaded", async () => {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Response(stream).json();
   };
-  const html = (text) => {
-    const template = document.createElement("template");
-    template.innerHTML = text;
-    return template.content;
-  };
 
-  let keys, lines;
+  let keys, index;
   try {
-    [keys, lines] = await Promise.all([find("row-keys"), find("row-lines")].map(unpacked));
+    [keys, index] = await Promise.all([find("row-keys"), find("row-index")].map(unpacked));
   } catch {
     document.documentElement.classList.remove("scripted");
     return;
   }
-  const { columns, failing, texts } = keys;
+  const { columns, failing } = keys;
+  const maker = rowMaker(keys);
   const heads = Array.from(table.tHead.querySelectorAll("th[data-sort]"));
   const bodies = Array.from(table.tBodies);
-  const n_static = bodies.length;
-  const n_rows = texts.length;
+  const n_rows = columns.number.length;
   const is_failed = (place) => columns.status[place] === 0;
   const natural = Array.from({ length: n_rows }, (_, place) => place);
+  let texts = null;
   let sorted = { name: "", turn: 1 };
   let ordered = natural;
   let matching = natural;
@@ -42,27 +37,24 @@ document.addEventListener("DOMContentLoaded", async () => {
 
   // ---------------------------------------------------------------------------- making of rows
   const body = (place) => {
-    bodies[place] ??= html(lines.lines[place - n_static]).firstElementChild;
+    bodies[place] ??= maker.body(place, index.closed[place]);
     return bodies[place];
   };
   let block = { begin: -1, details: null };
-  const detail = async (place, own) => {
-    const kept = own.querySelector("noscript");
-    if (kept) return kept.textContent;
-    let number = lines.blocks.findIndex((begin) => begin > place) - 1;
-    if (number < 0) number = lines.blocks.length - 1;
-    const begin = lines.blocks[number];
+  const detail = async (place) => {
+    const number = index.blocks.findLastIndex((begin) => begin <= place);
+    const begin = index.blocks[number];
     if (block.begin !== begin) {
       block = { begin, details: unpacked(find(`row-block-${number}`)) };
     }
-    return (await block.details)[place - begin];
+    return maker.opened(place, (await block.details)[place - begin]);
   };
   const place_of = (element) => bodies.indexOf(element.closest("tbody.sample"));
   const fill = async (place) => {
     const own = body(place).querySelector("details.sample-detail");
     if (!own || own.dataset.made) return own;
     own.dataset.made = "yes";
-    own.append(html(await detail(place, own)));
+    own.append(await detail(place));
     return own;
   };
 
@@ -91,6 +83,7 @@ document.addEventListener("DOMContentLoaded", async () => {
     const kind = inputs.show.value;
     const metric = inputs.failing.value;
     const fails = metric && new Set(failing[metric]);
+    if (text) texts ??= natural.map(maker.searched);
     const is_kind = {
       failed: is_failed,
       unmeasured: (place) => columns.status[place] === 1,

@@ -82,11 +82,16 @@ def rendered(template: str, /, **values: Any) -> Markup:
     return Markup(environment().get_template(template).render(values))
 
 
-def trusted(name: str) -> Markup:
+def script(*, has_rows: bool) -> str:
+    """The script of a page."""
+    return '"use strict";\n' + (asset("rows.js") if has_rows else "") + asset("script.js")
+
+
+def trusted(text: str) -> Markup:
     """The style or the script of the package, unescaped."""
     from markupsafe import Markup
 
-    return Markup(asset(name))
+    return Markup(text)
 
 
 def clip(text: str, limit: int) -> Markup | str:

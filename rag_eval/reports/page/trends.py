@@ -23,7 +23,7 @@ from rag_eval.reports.history import (
 )
 from rag_eval.reports.page.charts import HEIGHT, WIDTH
 from rag_eval.reports.page.page import policy
-from rag_eval.reports.page.templating import asset, rendered, trusted
+from rag_eval.reports.page.templating import asset, rendered, script, trusted
 from rag_eval.runs.run_records import RunRecord
 from rag_eval.samples import MetricId
 
@@ -111,9 +111,9 @@ def write_history_page(
         heading=f"{counted(len(records), 'run')}, {n_failed:,} failed",
         skip="runs",
         links=[("Trends", "trends"), ("Runs", "runs")],
-        policy=policy(asset("script.js"), asset("style.css")),
-        style=trusted("style.css"),
-        script=trusted("script.js"),
+        policy=policy(script(has_rows=False), asset("style.css")),
+        style=trusted(asset("style.css")),
+        script=trusted(script(has_rows=False)),
         data="",
         trends=trends,
         n_signatures=len({_settings(record) for record in records}),

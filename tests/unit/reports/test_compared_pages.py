@@ -25,7 +25,7 @@ from rag_eval.views.scored_views import NO_TEXTS
 from tests import raw_text
 from tests.stored_runs import a_run
 from tests.tables import every_row
-from tests.unit.page_reading import Element, read_page, unfolded
+from tests.unit.page_reading import Element, read_page
 
 GOOD, BAD = "Lions roar at night.", "Bees hum at dawn."
 
@@ -51,7 +51,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def page_at(path: Path) -> Element:
-    return read_page(unfolded(path.read_text("utf-8")))
+    return read_page(path.read_text("utf-8"))
 
 
 def row_ids(root: Element) -> list[str]:
@@ -112,7 +112,7 @@ def test_scores_without_texts_have_a_page_that_says_so(
     assert NO_TEXTS in root.by_id("verdict").text
     assert len(row_ids(root)) == 14
     assert "The sample has no answer." in root.by_id("row-3").text
-    assert raw_text.raw_in_html((tmp_path / "c.html").read_text(), scripts=4) == []
+    assert raw_text.raw_in_html((tmp_path / "c.html").read_text(), scripts=5) == []
 
 
 def test_standard_input_is_read_once(files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -279,17 +279,12 @@ def long_view() -> RunView:
 def listed(view: RunView, **options: Any) -> tuple[RowList, list[bool]]:
     """The rows, and which of them have details, in page order."""
     found = row_list(view.rows, view.summary.metrics, **options)
-    texts = [*map(str, found.bodies), *opened_lines(found)]
-    return found, ["<details" in text for text in texts]
-
-
-def opened_lines(found: RowList) -> list[str]:
-    lines: list[str] = unpack(found.lines)["lines"]
-    return lines
+    closed = unpack(found.index)["closed"]
+    return found, [str(place) not in closed for place in range(len(found.rows))]
 
 
 def size_of(found: RowList) -> int:
-    return sum(map(len, (*found.bodies, found.keys, found.lines, *found.blocks)))
+    return sum(map(len, (*found.bodies, found.keys, found.index, *found.blocks)))
 
 
 def test_every_row_has_details_where_there_is_room(long_view: RunView) -> None:
@@ -297,25 +292,28 @@ def test_every_row_has_details_where_there_is_room(long_view: RunView) -> None:
     assert len(found.bodies) == 100
     assert have_details == [True] * 300
     assert found.n_closed == 0
-    assert unpack(found.lines)["blocks"] == [100, 150, 200, 250]
-    assert [len(unpack(block)) for block in found.blocks] == [50] * 4
-    assert all(
-        "more characters" not in detail for block in found.blocks for detail in unpack(block)
-    )
+    assert unpack(found.index)["blocks"] == [0, 50, 100, 150, 200, 250]
+    assert [len(unpack(block)) for block in found.blocks] == [50] * 6
+    contexts = [row[5] for block in found.blocks for row in unpack(block)]
+    assert contexts == [row.result.sample["contexts"] for row in found.rows]
 
 
 def test_details_are_shortened_and_then_dropped_from_the_end(long_view: RunView) -> None:
     whole, _ = listed(long_view)
-    for share in (0.8, 0.5, 0.2, 0.0):
+    for share, shown in ((0.5, [str] * 4 + [list]), (0.3, [str, list]), (0.2, []), (0.0, [])):
         budget = int(size_of(whole) * share)
         some, have_details = listed(long_view, budget=budget)
         # Lines are there whatever they take.
-        assert size_of(some) <= budget + len(some.keys) + len(some.lines)
+        assert size_of(some) <= budget + len(some.keys) + len(some.index)
         assert len(have_details) == 300
         assert some.n_closed == have_details.count(False) > 0
         assert have_details[: have_details.index(False)] == [True] * have_details.index(False)
-        closed = opened_lines(some)[-1]
-        assert "rag-eval show RESULT r" in closed
+        closed = unpack(some.index)["closed"]["299"]
+        assert closed == f"rag-eval show RESULT {some.rows[299].id}"
+        # The last that fit are cut: parts of contexts in the place of texts.
+        assert [type(unpack(block)[0][5][0]) for block in some.blocks] == shown
+        # What is on the page for readers without scripts can be opened with scripts, too.
+        assert len(some.bodies) <= 300 - some.n_closed
     assert have_details == [False] * 300
 
 
@@ -323,12 +321,14 @@ def test_rows_of_a_block_are_where_the_index_says(long_view: RunView) -> None:
     """Also behind rows that found no room, which are in no block."""
     whole, _ = listed(long_view)
     some, have_details = listed(long_view, budget=size_of(whole) // 2)
-    starts = unpack(some.lines)["blocks"]
+    starts = unpack(some.index)["blocks"]
     for number, begin in enumerate(starts):
         for place, detail in enumerate(unpack(some.blocks[number])):
             row = some.rows[begin + place]
             assert have_details[begin + place]
-            assert row.result.sample["answer"][:40] in detail
+            (first, _), text = detail[5], row.result.sample["contexts"][0]
+            assert (first if isinstance(first, str) else first[1][0][1]) in text
+    assert sum(len(unpack(block)) for block in some.blocks) == have_details.count(True)
 
 
 def test_one_very_large_row_is_shown_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +336,7 @@ def test_one_very_large_row_is_shown_in_short(monkeypatch: pytest.MonkeyPatch) -
     view = view_of_batch(rag_eval.evaluate_batch([row], ["faithfulness"], profile="grounded"))
     whole = row_list(view.rows, ("faithfulness",)).bodies[0]
     assert "more characters" not in whole
-    monkeypatch.setattr(sizes, "_LARGE_DETAIL", len(whole) // 2)
+    monkeypatch.setattr(sizes, "_LARGE_DETAIL", 40_000)
     short = row_list(view.rows, ("faithfulness",)).bodies[0]
     assert len(short) < len(whole) // 2
     assert "<details" in short
@@ -356,7 +356,8 @@ def test_the_script_sorts_by_numbers_and_searches_all_texts() -> None:
     assert keys["columns"]["question"] == [0, 1]
     assert keys["columns"]["status"] == [1, 2]
     assert keys["columns"]["faithfulness"] == [None, 1.0]
-    assert keys["texts"] == ["q9\nabout\n\nbees", "q10\nüber?\nlions roar."]
+    assert keys["ids"] == ["q9", "q10"]
+    assert keys["texts"] == [["about", "", "Bees"], ["Über?", "Lions ROAR."]]
     assert "change" not in keys["columns"]
 
 

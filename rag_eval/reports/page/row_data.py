@@ -1,0 +1,255 @@
+"""What an opened row shows, as JSON values that the script of the page makes elements of."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from rag_eval.reports.figures import limit_text, score_text, share_text, shown_name
+from rag_eval.reports.page.nearest import least_supported, nearest_part
+from rag_eval.reports.page.passages import kept_ranges, windows_by_chunk
+from rag_eval.reports.page.row_detail import (
+    OF_SENTENCES,
+    Limits,
+    RowTexts,
+    finding,
+    named,
+    without_score,
+)
+from rag_eval.reports.page.visible_text import cut, short
+from rag_eval.results.row import MetricResult
+from rag_eval.views.findings import gravest_first
+from rag_eval.views.run_view import ViewedRow
+from rag_eval.views.sentences import RowSentences, SentenceView
+from rag_eval.views.texts import null_text
+
+_Shown: TypeAlias = str | tuple[str, int]
+"""A text, or its beginning and the number of characters that follow."""
+
+_LEVELS: Final = {"supported": 0, "weak": 1, "unsupported": 2}
+# Characters around a passage that are shown with it.
+_AROUND: Final = 90
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def encoded(value: Any) -> bytes:
+    """JSON; NaN and infinities are null."""
+    try:
+        return _ENCODER.encode(value)
+    except (TypeError, UnicodeEncodeError):  # a subclass of str, or a lone surrogate
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def row_data(
+    row: ViewedRow,
+    texts: RowTexts,
+    sentences: RowSentences,
+    limits: Limits,
+    old: Mapping[str, float],
+    n_known: int,
+) -> tuple[Any, ...]:
+    """The row as ``opened`` in ``row.js`` takes it apart.
+
+    Parameters
+    ----------
+    old : mapping
+        The scores of the row in the baseline.
+    n_known : int
+        Texts of up to so many characters are on the page already, where they are searched.
+    """
+    told = [
+        _told(views, texts.contexts, limits, limits.text)
+        for views in (sentences.answer, sentences.truth)
+    ]
+    result, has_sentences = row.result, any(told)
+    known = min(n_known, limits.text)
+    truths, truth = texts.truths, texts.truth
+    others = [text for text in truths if text != truth]
+    return (
+        None if len(texts.question) <= known else _shown(texts.question, limits.text),
+        None if len(texts.answer) <= known else _shown(texts.answer, limits.text),
+        None
+        if len(truth) <= known and (not truths or truth == truths[0])
+        else _shown(truth, limits.text),
+        [_clipped(text, limits.value) for text in others[: limits.n_findings]],
+        len(texts.contexts),
+        _contexts(texts.contexts, sentences, limits),
+        [_sentence(view) for view in sentences.answer],
+        [_sentence(view) for view in sentences.truth],
+        told,
+        None if result.refusal is None else 1 + result.refusal.answerable,
+        [_metric(one, limits, old, has_sentences) for one in result.metrics.values()],
+        _named(texts.metadata, limits),
+        _named(texts.others, limits),
+    )
+
+
+def _shown(text: str, limit: int) -> _Shown:
+    return text if len(text) <= limit else (text[:limit], len(text) - limit)
+
+
+def _clipped(text: str, limit: int) -> _Shown:
+    return text if len(text) <= limit else cut(text, limit)
+
+
+def _contexts(
+    texts: Sequence[str], sentences: RowSentences, limits: Limits
+) -> list[str | tuple[int, list[tuple[int, str]]]]:
+    """Texts, or the lengths of long ones and the parts of them that are shown."""
+    shown = texts[: limits.n_chunks]
+    if all(len(text) <= limits.chunk for text in shown):
+        return list(shown)
+    windows = [windows_by_chunk(sentences.answer, "a"), windows_by_chunk(sentences.truth, "t")]
+    found: list[str | tuple[int, list[tuple[int, str]]]] = []
+    for number, text in enumerate(shown):
+        if len(text) <= limits.chunk:
+            found.append(text)
+            continue
+        spans = [
+            (one.begin, one.end)
+            for by_chunk in windows
+            for one in by_chunk.get(number, ())
+            if 0 <= one.begin < one.end <= len(text)
+        ]
+        kept = kept_ranges(len(text), spans, limits.chunk)
+        found.append((len(text), [(begin, text[begin:end]) for begin, end in kept]))
+    return found
+
+
+def _sentence(view: SentenceView) -> tuple[Any, ...]:
+    level, support = _LEVELS[view.level], score_text(view.support)
+    if view.window is None:
+        return (*view.span, support, level, view.chunk)
+    return (*view.span, support, level, view.chunk, *view.window)
+
+
+def _told(
+    views: Sequence[SentenceView], contexts: Sequence[str], limits: Limits, n_shown: int
+) -> list[Any] | None:
+    """How many sentences are not supported, and the first of them."""
+    found = least_supported(views)
+    if not found:
+        return None
+    told: list[Any] = [len(found)]
+    for place, view in found[: limits.n_sentences]:
+        opposed = view.contradiction or ("", "")
+        told.append(
+            (
+                place,
+                [short(text, 200) for text in view.remarks],
+                [*view.missing, opposed[0]],
+                opposed[1],
+                _far_passage(view, contexts, limits),
+                view.text if view.span[1] > n_shown else None,
+            )
+        )
+    return told
+
+
+def _far_passage(
+    view: SentenceView, contexts: Sequence[str], limits: Limits
+) -> tuple[str, int, int, int, int] | None:
+    """The nearest passage of a context that is not shown as a whole, with what is around it.
+
+    Its text, its begin and its end there, the place of the text in the context, and the length of
+    that; None where the script finds the passage by itself.
+    """
+    if view.chunk is None or not 0 <= view.chunk < len(contexts):
+        return None
+    text = contexts[view.chunk]
+    if view.chunk < limits.n_chunks and len(text) <= limits.chunk:
+        return None
+    part = nearest_part(view, contexts, {})
+    if part is None:
+        return None
+    low, high = max(0, part.begin - _AROUND), min(len(text), part.end + _AROUND)
+    return text[low:high], part.begin - low, part.end - low, low, len(text)
+
+
+def _metric(
+    found: MetricResult, limits: Limits, old: Mapping[str, float], has_sentences: bool
+) -> tuple[Any, ...]:
+    """One metric with its evidence, as ``_metric`` of ``row_detail`` has it."""
+    name, score, most = found.metric_id, found.score, limits.n_findings
+    signals: Sequence[Any] = found.signals
+    if signals:
+        signals = [
+            one
+            for one in gravest_first(signals)
+            if not (has_sentences and one.id.startswith(OF_SENTENCES))
+        ]
+    extra: dict[str, Any] = {}
+    if len(signals) > most:
+        extra["moreSignals"] = len(signals) - most
+    if found.details:
+        failed = [one for one in found.details if one.get("passed") is False]
+        others = [one for one in found.details if one.get("passed") is not False]
+        extra["failed"] = [_finding(one, limits) for one in failed[:most]]
+        extra["others"] = [_finding(one, limits) for one in others[:most]]
+        extra["moreFindings"] = max(0, len(failed) - most) + max(0, len(others) - most)
+    if found.judged is not None:
+        judged = found.judged
+        extra["judged"] = (
+            None if judged.judge_score is None else score_text(judged.judge_score),
+            None if judged.native_score is None else score_text(judged.native_score),
+            bool(judged.flaky),
+            bool(judged.failed),
+            _clipped(judged.message, 1000),
+            [_finding(one, limits) for one in judged.details[:most]],
+        )
+    notes = [] if found.threshold is None else [_threshold_note(found.threshold)]
+    before = old.get(name)
+    if before is not None:
+        notes.insert(0, f"baseline {score_text(before)}")
+    if found.probability is not None:
+        notes.append(f"probability of good {share_text(found.probability)}")
+    if found.mode != "heuristic":
+        notes.append(found.mode)
+    return (
+        shown_name(name),
+        null_text(found) if score is None else score_text(score),
+        found.passed,
+        notes,
+        _clipped(without_score(found.explanation, score), 2000),
+        [
+            (
+                one.severity,
+                _clipped(without_score(one.message, score) or one.message, 1000),
+                short(one.evidence, 300) if one.evidence else None,
+            )
+            for one in signals[:most]
+        ],
+        None if found.chunk_scores is None else [score_text(one) for one in found.chunk_scores],
+        extra or None,
+    )
+
+
+@lru_cache(100)
+def _threshold_note(threshold: float) -> str:
+    return f"threshold {limit_text(threshold)}"
+
+
+def _finding(found: Mapping[str, Any], limits: Limits) -> tuple[bool | None, list[Any]]:
+    passed, fields = finding(found, limits)
+    return passed, _clipped_fields(fields, limits)
+
+
+def _named(values: Mapping[Any, Any], limits: Limits) -> list[Any]:
+    return _clipped_fields(named(values, limits), limits) if values else []
+
+
+def _clipped_fields(fields: Sequence[tuple[str, str]], limits: Limits) -> list[Any]:
+    return [(name, _clipped(value, limits.value)) for name, value in fields]
+
+
+def number(value: float | None) -> float | None:
+    """A number for the script, to six decimals where that does not change how it is shown."""
+    if value is None or not math.isfinite(value):
+        return None
+    # What is nearly halfway between two numbers of two decimals may end up on its other side.
+    return value if abs(value * 100 % 1 - 0.5) < 1e-3 else round(value, 6)
