@@ -26,6 +26,7 @@ except ImportError as _error:  # pragma: no cover
 
 if TYPE_CHECKING:
     from rag_eval.calibration.fitting import calibrate
+    from rag_eval.comparing.many_runs import compare_runs
     from rag_eval.comparing.two_runs import compare
     from rag_eval.jobs.file_run import run_file
     from rag_eval.jobs.file_scoring import score_file
@@ -80,6 +81,7 @@ _HOMES = {
     "results.aggregates": ("MetricAggregate",),
     "results.batch": ("BatchEvalResult",),
     "calibration.fitting": ("calibrate",),
+    "comparing.many_runs": ("compare_runs",),
     "comparing.two_runs": ("compare",),
     "judge.replies": ("JudgeFn",),
     "options.judge_types": ("PromptOverrides",),
@@ -147,6 +149,7 @@ __all__ = [
     "build_tfidf_vectors",
     "calibrate",
     "compare",
+    "compare_runs",
     "compute_metric",
     "cosine_similarity",
     "create_evaluator",

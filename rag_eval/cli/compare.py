@@ -1,9 +1,9 @@
-"""``rag-eval compare``: compare two runs row by row and test the changes."""
+"""``rag-eval compare``: compare runs row by row and test the differences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
@@ -13,20 +13,26 @@ from rag_eval.cli.parameters import completed_metric
 from rag_eval.cli.printing import print_found
 from rag_eval.cli.report_flags import page_flag, print_written, report_files, this_command
 
+if TYPE_CHECKING:
+    from rag_eval.reports.report_files import ReportFiles
+
+# Flags of tests of pairs, and those of two runs alone.
+_OF_PAIRS: Final = ("gating", "cluster_by", "slices", "margin", "tolerance", "worst_case")
+_OF_TWO: Final = ("margin", "tolerance", "worst_case", "independent")
+
 
 @click.command(
     "compare",
     epilog=f"Exit codes: 0 compared · 2 not comparable, or a file cannot be read · {ENDED_CODES}",
 )
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
+@click.argument("runs", metavar="OLD NEW [RUN]...", nargs=-1, required=True)
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="METRIC",
     shell_complete=completed_metric,
-    help="Compare this metric (repeatable) [all that both runs have].",
+    help="Compare this metric (repeatable) [all that the runs have in common].",
 )
 @click.option(
     "--gating",
@@ -52,7 +58,20 @@ from rag_eval.cli.report_flags import page_flag, print_written, report_files, th
     show_default=True,
     help="Number of rows with the largest effect on a mean to list.",
 )
-@format_flag("table", "json", "markdown")
+@click.option(
+    "--sort",
+    metavar="METRIC",
+    shell_complete=completed_metric,
+    help="Of three runs or more: the metric by which they are listed [the first gating one].",
+)
+@click.option(
+    "--ranks",
+    is_flag=True,
+    help="Of three runs or more: add Friedman's test and Nemenyi's critical difference.",
+)
+@format_flag(
+    "table", "json", "markdown", "latex", text="Format of stdout; latex for three runs or more."
+)
 @click.option(
     "--worst-case",
     is_flag=True,
@@ -64,11 +83,10 @@ from rag_eval.cli.report_flags import page_flag, print_written, report_files, th
     help="Compare runs on different rows side by side, without pairing and tests.",
 )
 @page_flag
-def compare_command(old: str, new: str, **options: Any) -> None:
-    """Compare two runs row by row: how much each mean changed, and whether that is more than
-    chance.
+def compare_command(runs: tuple[str, ...], **options: Any) -> None:
+    """Compare runs row by row: how much their means differ, and whether that is more than chance.
 
-    OLD and NEW are result files (.json, .jsonl) of run or of rag-eval-node-ts, score files (.jsonl,
+    Runs are result files (.json, .jsonl) of run or of rag-eval-node-ts, score files (.jsonl,
     .csv, .parquet, .arrow) of score, or committed baselines; text files may end in .gz or .zst, and
     - is standard input. Rows are paired by id. A quoted pattern stands for several files: repeats
     of one run, whose scores are averaged per row.
@@ -84,6 +102,10 @@ def compare_command(old: str, new: str, **options: Any) -> None:
     add --force. Result files whose rows have no ids are compared by their means only, without a
     test. A regression does not change the exit code; use rag-eval gate for that.
 
+    Three runs or more give a leaderboard: the means of all metrics, and the differences to the best
+    run with intervals that hold together, over all pairs and all gating metrics. Runs that share a
+    letter cannot be told apart.
+
     \b
     Examples:
       rag-eval compare last-week.jsonl today.jsonl
@@ -91,13 +113,24 @@ def compare_command(old: str, new: str, **options: Any) -> None:
       rag-eval compare 'old-*.jsonl' 'new-*.jsonl' --margin 0.01 --margin faithfulness=0
       rag-eval compare old.json new.json --format json | jq '.changes[].delta'
       rag-eval compare old.json new.json --html compare.html
+      rag-eval compare bm25.json dense.json hybrid.json --sort answer_correctness
     """
+    if len(runs) < 2:
+        raise click.UsageError("comparing takes two runs or more: rag-eval compare OLD NEW")
     form = options.pop("form")
-    files = report_files(options, new, [old])
+    files = report_files(options, runs[-1], runs[:-1])
+    if len(runs) > 2:
+        _rank(runs, form, files, options)
+        return
+    _refuse(options, ("sort", "ranks"), "is for three runs or more")
+    if form == "latex":
+        raise click.UsageError("--format latex is for three runs or more")
+    del options["sort"], options["ranks"]
+    old, new = runs
     if options.pop("independent"):
         if files.html is not None:
             raise click.UsageError("--independent does not pair rows: remove --html")
-        _refuse_with_independent(options)
+        _refuse(options, _OF_PAIRS, "does not fit --independent, which does not pair or test rows")
         _describe(old, new, form, options)
         return
     from rag_eval.comparing.two_runs import TOLERANCE, compare
@@ -124,11 +157,42 @@ def compare_command(old: str, new: str, **options: Any) -> None:
     )
 
 
-def _refuse_with_independent(options: Mapping[str, Any]) -> None:
-    for name in ("gating", "cluster_by", "slices", "margin", "tolerance", "worst_case"):
+def _refuse(options: Mapping[str, Any], names: Iterable[str], why: str) -> None:
+    for name in names:
         if options[name]:
-            flag = "--" + name.removesuffix("s").replace("_", "-")
-            raise click.UsageError(f"--independent does not pair or test rows: remove {flag}")
+            raise click.UsageError(f"--{name.removesuffix('s').replace('_', '-')} {why}")
+
+
+def _rank(runs: Sequence[str], form: str, files: ReportFiles, options: dict[str, Any]) -> None:
+    """Three runs or more: a leaderboard."""
+    from rag_eval.comparing.many_runs import compare_runs
+    from rag_eval.reports import leaderboard as reports
+    from rag_eval.reports.console import console_for
+
+    _refuse(options, _OF_TWO, "is for two runs")
+    for name in (*_OF_TWO, "top", "alpha"):
+        del options[name]
+    sort = options.pop("sort")
+    for name in ("metrics", "gating"):
+        options[name] = options[name] or None
+    found = compare_runs(runs, **options)
+    reports.sorting_board(found, sort)  # raises an error that names an unknown metric
+    if files.html is not None:
+        from rag_eval.reports.page.leaderboard_page import write_leaderboard_page
+
+        write_leaderboard_page(found, files.html, sort=sort, command=this_command())
+        print_written(files)
+    if form == "latex":
+        print(reports.leaderboard_latex(found, sort=sort), end="")
+    print_found(
+        form,
+        found.to_dict,
+        lambda: (
+            None if form == "latex" else reports.print_leaderboard(found, console_for(), sort=sort)
+        ),
+        markdown=lambda: reports.leaderboard_markdown(found, sort=sort),
+        notes=found.notes,
+    )
 
 
 def _describe(old: str, new: str, form: str, options: Mapping[str, Any]) -> None:

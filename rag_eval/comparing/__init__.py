@@ -1,4 +1,4 @@
-"""Two scored runs in; what changed between them, with its uncertainty, out."""
+"""Scored runs in; what differs between them, with its uncertainty, out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from rag_eval.plumbing.late_names import late_names
 if TYPE_CHECKING:
     from rag_eval.comparing.independent_runs import IndependentComparison as IndependentComparison
     from rag_eval.comparing.independent_runs import compare_independent as compare_independent
+    from rag_eval.comparing.leaderboard import Leaderboard as Leaderboard
+    from rag_eval.comparing.many_runs import compare_runs as compare_runs
     from rag_eval.comparing.run_comparison import RunComparison as RunComparison
     from rag_eval.comparing.statuses import Status as Status
     from rag_eval.comparing.tested_changes import MetricChange as MetricChange
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "independent_runs": ("IndependentComparison", "compare_independent"),
+    "leaderboard": ("Leaderboard",),
+    "many_runs": ("compare_runs",),
     "run_comparison": ("RunComparison",),
     "statuses": ("Status",),
     "tested_changes": ("MetricChange", "Slice"),

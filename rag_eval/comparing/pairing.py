@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
@@ -190,6 +190,14 @@ def _without(table: RowTable, rows: Flags, old: ScoredRun, new: ScoredRun) -> Ro
         nulls_new=None if table.nulls_new is None else table.nulls_new[left],
         answers=table.answers[left],
     )
+
+
+def edited_rows(runs: Iterable[tuple[ScoredRun, Whole]], n_rows: int) -> Flags:
+    """Rows whose inputs differ between any of some runs, or between repeats, shape (U,)."""
+    low, high = zip(*(_bounds(run, places, n_rows) for run, places in runs), strict=True)
+    least, most = np.minimum.reduce(low), np.maximum.reduce(high)
+    differ: Flags = ((most > 0) & (least != most))[:, :N_INPUTS].any(axis=1)
+    return differ
 
 
 def _bounds(run: ScoredRun, places: Whole, n_rows: int) -> tuple[Digests, Digests]:

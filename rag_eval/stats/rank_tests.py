@@ -1,7 +1,7 @@
-"""Wilcoxon's signed-rank test: paired differences in, how the ranks of gains and losses lie out.
+"""Tests of ranks: paired differences, or rows of scores, in; how their ranks lie out.
 
-It describes and never decides: it asks whether differences are symmetric about 0, not whether their
-mean is 0, so that many small losses outweigh a few large gains.
+They describe and never decide. They ask whether differences are symmetric about 0, not whether
+their mean is 0, so that many small losses outweigh a few large gains.
 """
 
 from __future__ import annotations
@@ -48,6 +48,79 @@ class SignedRanks(JsonRecord):
     p_two_sided: float | None = None
     rank_biserial: float | None = None
     exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FriedmanTest(JsonRecord):
+    """Friedman's test of several systems, with Nemenyi's critical difference.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    mean_ranks : tuple of float
+        Per system, from 1 (best in every row) on; equal scores share a rank.
+    statistic : float or None
+        Friedman's chi-square, corrected for ties; None without rows, or if all scores are equal.
+    p_value : float or None
+        By the chi-square distribution with k - 1 degrees of freedom.
+    critical_difference : float or None
+        Mean ranks of two systems that are further apart differ at the level of the test.
+    """
+
+    n: int
+    mean_ranks: tuple[float, ...]
+    statistic: float | None
+    p_value: float | None
+    critical_difference: float | None
+
+
+def friedman_test(scores: npt.ArrayLike, *, level: float = 0.95) -> FriedmanTest:
+    """Friedman's test of the ranks of systems within rows.
+
+    Parameters
+    ----------
+    scores : array_like, shape (R, k)
+        Higher is better; no NaN.
+    level : float
+        1 less the significance level of the critical difference.
+
+    Returns
+    -------
+    FriedmanTest
+
+    References
+    ----------
+    Friedman, The use of ranks to avoid the assumption of normality (1937).
+    Demšar, Statistical comparisons of classifiers over multiple data sets (2006), for Nemenyi's
+    critical difference.
+    """
+    from scipy.special import chdtrc
+    from scipy.stats import rankdata, studentized_range
+
+    rows = np.asarray(scores, np.float64)
+    n, k = rows.shape
+    if not n:
+        return FriedmanTest(
+            n=0,
+            mean_ranks=(math.nan,) * k,
+            statistic=None,
+            p_value=None,
+            critical_difference=None,
+        )
+    ranks = rankdata(-rows, axis=1)
+    means = ranks.mean(axis=0)
+    # The variance of the ranks of a row, which ties make smaller than k (k + 1) / 12.
+    spread = float(np.square(ranks - (k + 1) / 2).sum()) / (n * (k - 1))
+    statistic = n * float(np.square(means - (k + 1) / 2).sum()) / spread if spread else None
+    width = float(studentized_range.ppf(level, k, np.inf)) / math.sqrt(2)
+    return FriedmanTest(
+        n=n,
+        mean_ranks=tuple(means.tolist()),
+        statistic=statistic,
+        p_value=None if statistic is None else float(chdtrc(k - 1, statistic)),
+        critical_difference=width * math.sqrt(k * (k + 1) / (6 * n)),
+    )
 
 
 def signed_ranks(differences: npt.ArrayLike) -> SignedRanks:
