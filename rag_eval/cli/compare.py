@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Flags of tests of pairs, and those of two runs alone.
 _OF_PAIRS: Final = ("gating", "cluster_by", "slices", "margin", "tolerance", "worst_case")
+_FLAGS: Final = {"slices": "slice"}
 _OF_TWO: Final = ("margin", "tolerance", "worst_case", "independent")
 
 
@@ -122,7 +123,7 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
     if len(runs) > 2:
         _rank(runs, form, files, options)
         return
-    _refuse(options, ("sort", "ranks"), "is for three runs or more")
+    _refuse(options, ("sort", "ranks"), "{} is for three runs or more")
     if form == "latex":
         raise click.UsageError("--format latex is for three runs or more")
     del options["sort"], options["ranks"]
@@ -130,7 +131,7 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
     if options.pop("independent"):
         if files.html is not None:
             raise click.UsageError("--independent does not pair rows: remove --html")
-        _refuse(options, _OF_PAIRS, "does not fit --independent, which does not pair or test rows")
+        _refuse(options, _OF_PAIRS, "--independent does not pair or test rows: remove {}")
         _describe(old, new, form, options)
         return
     from rag_eval.comparing.two_runs import TOLERANCE, compare
@@ -160,7 +161,8 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
 def _refuse(options: Mapping[str, Any], names: Iterable[str], why: str) -> None:
     for name in names:
         if options[name]:
-            raise click.UsageError(f"--{name.removesuffix('s').replace('_', '-')} {why}")
+            flag = "--" + _FLAGS.get(name, name.replace("_", "-"))
+            raise click.UsageError(why.format(flag))
 
 
 def _rank(runs: Sequence[str], form: str, files: ReportFiles, options: dict[str, Any]) -> None:
@@ -169,7 +171,7 @@ def _rank(runs: Sequence[str], form: str, files: ReportFiles, options: dict[str,
     from rag_eval.reports import leaderboard as reports
     from rag_eval.reports.console import console_for
 
-    _refuse(options, _OF_TWO, "is for two runs")
+    _refuse(options, _OF_TWO, "{} is for two runs")
     for name in (*_OF_TWO, "top", "alpha"):
         del options[name]
     sort = options.pop("sort")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -174,18 +175,30 @@ def _named_runs(
     given = list(runs.items()) if isinstance(runs, Mapping) else [("", run) for run in runs]
     if len(given) < 2:
         raise InputError(f"comparing takes two or more runs, got {len(given)}")
-    read = []
-    for number, (name, source) in enumerate(given, 1):
-        run = read_scores(sources_of(source, f"run {number}"), fields, id_field, wanted)
-        read.append(replace(run, name=name) if name else run)
-    names = [run.name for run in read]
+    read = [
+        read_scores(sources_of(source, f"run {number}"), fields, id_field, wanted)
+        for number, (_, source) in enumerate(given, 1)
+    ]
+    if isinstance(runs, Mapping):
+        names = [str(name) for name, _ in given]
+    else:
+        names = _without_folder([run.name for run in read])
     for name in names:
         if names.count(name) > 1:
             raise InputError(
                 f"{name} is given {names.count(name)} times; runs need different names: give a "
                 "mapping of names to runs, or files of different names"
             )
-    return read
+    return [replace(run, name=name) for run, name in zip(read, names, strict=True)]
+
+
+def _without_folder(names: list[str]) -> list[str]:
+    """Paths from the folder that all of them are in."""
+    folders = {str(Path(name).parent) for name in names}
+    if len({Path(name).is_absolute() for name in names}) > 1:
+        return names
+    shared = os.path.commonpath(folders)
+    return [os.path.relpath(name, shared) for name in names] if shared else names
 
 
 def _checked_settings(runs: list[ScoredRun], names: Sequence[str], *, force: bool) -> list[str]:

@@ -59,6 +59,15 @@ class Pages:
         return self._of_two("compare", "comparison.html", "{old}", "{new}")
 
     @cached_property
+    def leaderboard(self) -> Path:
+        """The page that ``rag-eval compare --html`` writes of three runs and their slices."""
+        systems = Path(__file__).parents[2] / "examples" / "decisions"
+        files = (str(systems / f"{name}.csv") for name in ("main", "candidate", "fixed-1"))
+        report = self._folder / "leaderboard.html"
+        invoked("compare", *files, "--slice", "topic", "--html", str(report))
+        return report
+
+    @cached_property
     def gate(self) -> Path:
         flags = ("--baseline", "{old}", "--min-mean", "faithfulness=0.1")
         return self._of_two("gate", "gate.html", "{new}", *flags)

@@ -80,7 +80,7 @@ def test_nothing_is_torn_or_wider_than_its_place(
     looked_at(page, f"{n_rows}-rows")
 
 
-@pytest.mark.parametrize("name", ["compared", "comparison", "gate", "history"])
+@pytest.mark.parametrize("name", ["compared", "comparison", "leaderboard", "gate", "history"])
 def test_nor_on_pages_of_comparisons_and_of_a_history(
     open_page: Opener, pages: Pages, name: str
 ) -> None:

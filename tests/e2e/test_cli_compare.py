@@ -351,3 +351,49 @@ def test_one_row_is_one_row(runs: list[Path]) -> None:
     runs[0].write_text(runs[0].read_text().splitlines()[0])
     done = compare(*runs)
     assert "1 row in both; 0 removed, 11 new" in done.stdout
+
+
+@pytest.fixture
+def systems() -> list[Path]:
+    folder = Path(__file__).parents[2] / "examples" / "decisions"
+    return [folder / f"{name}.csv" for name in ("candidate", "main", "fixed-1")]
+
+
+def test_three_runs_are_ranked_in_every_form(systems: list[Path], tmp_path: Path) -> None:
+    flags = ("--sort", "hallucination_rate", "--ranks", "--slice", "topic")
+    shown = compare(*systems, *flags)
+    assert shown.exit_code == 0
+    assert "3 runs, 198 rows in all of them" in shown.stdout
+    assert "hallucination_rate (1 = none) where topic is fares: 4" in shown.stdout
+    assert "Friedman's test of ranks: chi-square" in shown.stdout
+    assert "note: main.csv has 2 rows that other runs lack; not compared" in shown.stderr
+    value = json.loads(compare(*systems, *flags, "--format", "json").stdout)
+    boards = {board["metricId"]: board for board in value["boards"] if board["slice"] is None}
+    assert [run["name"] for run in value["runs"]] == [path.name for path in systems]
+    best = boards["hallucinationRate"]["places"][0]["run"]
+    for form, start in (("markdown", f"| {best} | "), ("latex", f"{best} & ")):
+        text = compare(*systems, *flags, "--format", form).stdout
+        lines = [line for line in text.splitlines() if line.startswith(tuple("cmf|"))]
+        assert next(line for line in lines if ".csv" in line).startswith(start)
+    page = tmp_path / "board.html"
+    assert compare(*systems, "--html", page).stderr.startswith(f"written: {page}")
+    assert page.read_text().count("<details") == len(value["boards"]) - 4 * len(boards)
+
+
+@pytest.mark.parametrize(
+    ("flags", "n_runs", "message"),
+    [
+        ((), 1, "comparing takes two runs or more: rag-eval compare OLD NEW"),
+        (("--sort", "faithfulness"), 2, "--sort is for three runs or more"),
+        (("--format", "latex"), 2, "--format latex is for three runs or more"),
+        (("--independent",), 3, "--independent is for two runs"),
+        (("--margin", "0.1"), 3, "--margin is for two runs"),
+        (("--sort", "faith"), 3, "faith was not compared (compared: "),
+    ],
+)
+def test_flags_fit_the_number_of_runs(
+    systems: list[Path], flags: tuple[str, ...], n_runs: int, message: str
+) -> None:
+    done = compare(*systems[:n_runs], *flags)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in " ".join(done.stderr.replace("│", " ").split())
