@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
+from click import get_current_context
+from click.core import ParameterSource
 
 from rag_eval.cli.flags import LEVEL, TEST_FLAGS, format_flag
 from rag_eval.cli.judging import ENDED_CODES
@@ -19,7 +21,15 @@ if TYPE_CHECKING:
 # Flags of tests of pairs, and those of two runs alone.
 _OF_PAIRS: Final = ("gating", "cluster_by", "slices", "margin", "tolerance", "worst_case")
 _FLAGS: Final = {"slices": "slice"}
-_OF_TWO: Final = ("margin", "tolerance", "worst_case", "independent")
+_OF_TWO: Final = (
+    "margin",
+    "tolerance",
+    "worst_case",
+    "independent",
+    "top",
+    "alpha",
+    "adjust",
+)
 
 
 @click.command(
@@ -159,8 +169,9 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
 
 
 def _refuse(options: Mapping[str, Any], names: Iterable[str], why: str) -> None:
+    context = get_current_context()
     for name in names:
-        if options[name]:
+        if options[name] and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             flag = "--" + _FLAGS.get(name, name.replace("_", "-"))
             raise click.UsageError(why.format(flag))
 
@@ -172,7 +183,7 @@ def _rank(runs: Sequence[str], form: str, files: ReportFiles, options: dict[str,
     from rag_eval.reports.console import console_for
 
     _refuse(options, _OF_TWO, "{} is for two runs")
-    for name in (*_OF_TWO, "top", "alpha"):
+    for name in _OF_TWO:
         del options[name]
     sort = options.pop("sort")
     for name in ("metrics", "gating"):
