@@ -92,8 +92,7 @@ def friedman_test(scores: npt.ArrayLike, *, level: float = 0.95) -> FriedmanTest
     References
     ----------
     Friedman, The use of ranks to avoid the assumption of normality (1937).
-    Demšar, Statistical comparisons of classifiers over multiple data sets (2006), for Nemenyi's
-    critical difference.
+    Demšar, Statistical comparisons of classifiers (2006), for Nemenyi's critical difference.
     """
     from scipy.special import chdtrc
     from scipy.stats import rankdata, studentized_range

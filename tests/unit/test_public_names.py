@@ -63,7 +63,7 @@ PRIMITIVES = {
     "token_f1",
 }
 # Root names beside them; those in LATER enter with the code that implements them.
-BESIDE = {"calibrate", "compare", "run_file", "score_file"}
+BESIDE = {"calibrate", "compare", "compare_runs", "run_file", "score_file"}
 LATER = {"aevaluate", "aevaluate_batch"}
 # Literals and callables: Python has no place for their docstring, which is in the source below.
 ALIASES = {"EvaluationMode", "JudgeFn", "MetricId"}
