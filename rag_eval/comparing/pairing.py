@@ -24,7 +24,7 @@ PASSED: Final = "passed"
 """The verdict on a whole row (1 or 0), compared like a metric."""
 
 Edited: TypeAlias = Literal["drop", "keep"]
-"""What becomes of rows whose inputs differ between the runs."""
+"""What happens to rows whose inputs differ between the runs."""
 
 # Sums of shares may end slightly outside 0 to 1.
 _ROUNDING: Final = 1e-9
