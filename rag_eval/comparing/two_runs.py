@@ -152,10 +152,13 @@ def compare(
     except MissingIdsError as error:
         means = compare_means(*sources, options, error, force=force)
         return _narrowed(means, wanted, gating, lower_is_better)
-    names = names_of([before, after], wanted)
+    names = names_of([before, after], wanted, force=force)
     found = [name for name in names if name not in _EXTRAS]
-    notes = _notes(before, after, wanted)
-    differences = differences_of(before, after, found)
+    notes = _notes(before, after, wanted, force=force)
+    differences = [
+        *differences_of(before, after, found),
+        *_verdict_differences(before, after, names),
+    ]
     check_differences(before.name, after.name, differences, force=force)
     table = row_table(before, after, names, columns, edited)
     falling = falling_of([before, after], names, lower_is_better)
@@ -192,8 +195,14 @@ def read_scores(
 # --------------------------------------------------------------------------------------- settings
 
 
-def names_of(runs: Sequence[ScoredRun], wanted: Sequence[str] | None) -> list[str]:
-    """The names to compare, in order."""
+def names_of(
+    runs: Sequence[ScoredRun], wanted: Sequence[str] | None, *, force: bool = False
+) -> list[str]:
+    """The names to compare, in order.
+
+    By default without composite scores and verdicts that come from other weights or thresholds,
+    unless ``force`` is true.
+    """
     if wanted is not None:
         return list(dict.fromkeys(wanted))
     shared = [name for name in runs[0].metrics if all(name in run.metrics for run in runs)]
@@ -206,9 +215,12 @@ def names_of(runs: Sequence[ScoredRun], wanted: Sequence[str] | None) -> list[st
     other = {name for run in runs for name in run.metrics} - set(shared)
     # A diagnostic never affects composite scores; its threshold affects verdicts.
     has_composite = not any(np.isnan(run.composite).all() for run in runs)
-    if has_composite and other <= set(DIAGNOSTIC_IDS):
+    pairs = [] if force else [(runs[0], run) for run in runs[1:]]
+    weights = any(weight_differences(*pair) for pair in pairs)
+    if has_composite and not weights and other <= set(DIAGNOSTIC_IDS):
         names.append(COMPOSITE)
-    if not other and all((run.passed != NOT_JUDGED).any() for run in runs):
+    thresholds = weights or any(threshold_differences(*pair) for pair in pairs)
+    if not other and not thresholds and all((run.passed != NOT_JUDGED).any() for run in runs):
         names.append(PASSED)
     return names
 
@@ -243,6 +255,26 @@ def _narrowed(
     return replace(means, changes=tuple(changes))
 
 
+def weight_differences(old: ScoredRun, new: ScoredRun) -> list[str]:
+    """Weights that differ, and so make composite scores incomparable."""
+    if old.settings is None or new.settings is None:
+        return []
+    return new.settings.weight_differences(old.settings)
+
+
+def threshold_differences(old: ScoredRun, new: ScoredRun) -> list[str]:
+    """Thresholds that differ, and so make verdicts on rows incomparable."""
+    if old.settings is None or new.settings is None:
+        return []
+    return new.settings.threshold_differences(old.settings)
+
+
+def _verdict_differences(old: ScoredRun, new: ScoredRun, names: Sequence[str]) -> list[str]:
+    """What makes the composite scores and verdicts among some names incomparable."""
+    found = weight_differences(old, new) if {COMPOSITE, PASSED}.intersection(names) else []
+    return found + (threshold_differences(old, new) if PASSED in names else [])
+
+
 def differences_of(old: ScoredRun, new: ScoredRun, metrics: Sequence[MetricId]) -> list[str]:
     """The settings that differ between two runs."""
     if any(run.signature is None and not _is_of_result_file(run) for run in (old, new)):
@@ -254,7 +286,9 @@ def _is_of_result_file(run: ScoredRun) -> bool:
     return bool((run.metric_passed != NOT_JUDGED).any())
 
 
-def _notes(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list[str]:
+def _notes(
+    old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None, *, force: bool
+) -> list[str]:
     unsigned = [run for run in (old, new) if run.signature is None]
     notes = unsigned_notes(run.name for run in unsigned if _is_of_result_file(run))
     unknown = [run.name for run in unsigned if not _is_of_result_file(run)]
@@ -264,6 +298,14 @@ def _notes(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list
         what = "" if other <= set(DIAGNOSTIC_IDS) else "composite scores and "
         notes.append(
             f"only one run has {', '.join(sorted(other))}: {what}row verdicts are not compared"
+        )
+    weights = weight_differences(old, new)
+    differ = [*weights, *threshold_differences(old, new)]
+    if differ and wanted is None and not force:
+        notes.append(
+            f"thresholds or weights differ ({'; '.join(differ)}): "
+            f"{'composite scores and ' if weights else ''}row verdicts are not compared; to "
+            "compare them: --force"
         )
     hashes = {old.dataset_hash, new.dataset_hash}
     if None not in hashes and len(hashes) > 1:

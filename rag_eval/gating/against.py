@@ -295,7 +295,9 @@ def _kind(source: RunSource) -> str:
 
 
 def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdict:
-    """With the number of edited rows, and a notice of missing rows."""
+    """With the settings that differ, the number of edited rows, and a notice of missing rows."""
+    differ = [f"settings differ: {text}" for text in comparison.differences]
+    verdict = replace(verdict, notices=(*verdict.notices, *differ))
     if n_edited := len(comparison.edited):
         was = "was" if n_edited == 1 else "were"
         how = "left out" if comparison.options.edited == "drop" else "compared all the same"

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.options.signature import Signature
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing.extras import package
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.aggregates import (
@@ -70,6 +71,8 @@ class BatchSummary:
         truth"``.
     left_out : tuple of MetricId
         Those of them that were not requested by name; tables and reports omit them.
+    settings : VerdictSettings or None
+        Thresholds and weights; None if the result file does not have them.
     """
 
     metrics: tuple[MetricId, ...]
@@ -87,6 +90,7 @@ class BatchSummary:
     judging: JudgeReport | None = field(default=None, repr=False)
     not_measured: Mapping[MetricId, str] = field(default_factory=dict, repr=False)
     left_out: tuple[MetricId, ...] = field(default=(), repr=False)
+    settings: VerdictSettings | None = field(default=None, repr=False)
 
     @property
     def shown_aggregates(self) -> dict[MetricId, MetricAggregate]:
@@ -113,6 +117,8 @@ class BatchSummary:
         }
         if self.signature is not None:
             result["signature"] = self.signature.to_dict()
+        if self.settings is not None:
+            result["settings"] = self.settings.to_dict()
         if self.regressions is not None:
             result["regressions"] = [row.to_dict() for row in self.regressions]
         if self.notes:

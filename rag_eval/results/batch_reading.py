@@ -25,6 +25,7 @@ from rag_eval.results.row_reading import (
     metric_or_none,
     regressions_of,
     result_of,
+    settings_of,
     signature_of,
 )
 from rag_eval.results.score_columns import ScoreColumns
@@ -197,6 +198,7 @@ def batch_of(results: list[EvalResult], summary: Mapping[str, Any]) -> BatchEval
         regressions=regressions_of(file),
         evaluated_at=file.text("evaluatedAt"),
         signature=signature_of(file),
+        settings=settings_of(file),
         notes=list(file.texts("notes")),
         **_not_measured(found, reasons),
     )

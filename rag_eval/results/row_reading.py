@@ -12,6 +12,7 @@ from rag_eval.errors import InputError
 from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.metrics.registry import metric_of_file
 from rag_eval.options.signature import Signature
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing.checked_values import is_number
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.plumbing.spelling import camel_case
@@ -67,6 +68,12 @@ def signature_of(row: Fields) -> Signature | None:
     """That of a row or a file; None where it has none."""
     found = row.get("signature")
     return None if found is None else Signature.from_dict(found)
+
+
+def settings_of(file: Fields) -> VerdictSettings | None:
+    """Thresholds and weights of a file; None where it has none."""
+    found = file.get("settings")
+    return None if found is None else VerdictSettings.from_dict(found)
 
 
 def regressions_of(file: Fields) -> list[MetricRegression] | None:

@@ -19,7 +19,7 @@ from rag_eval.options.signature import SIGNATURE_KEY
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.reading import ResultFile
-from rag_eval.results.row_reading import metric_or_none
+from rag_eval.results.row_reading import metric_or_none, settings_of
 from rag_eval.results.score_rows import BaselineRows, NestedRows, ScoreRow, ScoreSource
 from rag_eval.results.score_tables import FlatRows
 from rag_eval.samples import MetricId
@@ -103,6 +103,7 @@ class ScoreFile(ScoreSource):
         summary = Fields(said)
         try:
             aggregates = summary.inner("aggregates").items()
+            self.settings = settings_of(summary)
             judged = [entry for _, entry in summary.inner("judging").inner("metrics").items()]
         except InputError as error:
             raise InputError(f"{self.source} is not a result file: {error}") from None

@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 from rag_eval.errors import InputError, SignatureMismatchError, glance
 from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.options.signature import Signature
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing.json_fields import Fields
-from rag_eval.results.row_reading import metric_or_none
+from rag_eval.results.row_reading import metric_or_none, settings_of
 from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.samples import MetricId, NullReason
 
@@ -87,6 +88,7 @@ class ScoreSource:
         A committed baseline, whose ids may come more than once.
     signature : Signature or None
         Of all rows.
+    settings : VerdictSettings or None
     dataset_hash : str or None
     lower_is_better : frozenset of MetricId
     n_judgements, n_failed_judgements : int
@@ -124,6 +126,7 @@ class ScoreSource:
         self.unread: dict[str, None] = {}
         self.is_baseline = False
         self.signature: Signature | None = None
+        self.settings: VerdictSettings | None = None
         self.dataset_hash: str | None = None
         self.lower_is_better: frozenset[MetricId] = frozenset()
         self.n_judgements = 0
@@ -254,6 +257,7 @@ class BaselineRows:
             file.metrics += _names(head, "metrics")
             columns = _names(head, "columns")
             file.lower_is_better = frozenset(_names(head, "lowerIsBetter"))
+            file.settings = settings_of(head)
             file.dataset_hash = head.text_or_none("datasetHash")
             file.n_judgements = head.place_or_none("nJudgements") or 0
             file.n_failed_judgements = head.place_or_none("nFailedJudgements") or 0

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import signature_of
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.results.aggregates import (
     CompositeAggregate,
     MatrixAggregates,
@@ -103,6 +104,7 @@ def _fields(
         "total_duration_ms": run["duration_ms"],
         "evaluated_at": run["evaluated_at"],
         "signature": signature_of(plan),
+        "settings": VerdictSettings.of(plan),
         "notes": [*run["notes"], *refusals.notes],
         "not_measured": run.get("not_measured", {}),
         "left_out": run.get("left_out", ()),

@@ -59,6 +59,7 @@ def _head(run: ScoredRun) -> dict[str, Any]:
         "metrics": list(run.metrics),
         "nFailedJudgements": run.n_failed_judgements,
         "nJudgements": run.n_judgements,
+        **({} if run.settings is None else {"settings": _sorted(run.settings.to_dict())}),
         "signature": None if run.signature is None else _sorted(run.signature.to_dict()),
         "version": VERSION,
     }

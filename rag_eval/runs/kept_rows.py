@@ -13,6 +13,7 @@ from rag_eval.inputs.blocks import values_or_metadata
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing import json_text
 from rag_eval.results.verdicts import NOT_JUDGED, judge_rows
 from rag_eval.runs.dataset_hash import DatasetHash, is_id, known_digests
@@ -109,6 +110,7 @@ class KeptRows:
             passed=verdicts.passed.astype(np.int8),
             columns=self._columns,
             signature=signature,
+            settings=VerdictSettings.of(self._plan),
             dataset_hash=self.dataset_hash,
             digests=known_digests(np.concatenate(self._digests)),
             lower_is_better=frozenset(m for m in metrics if not higher_is_better(m)),

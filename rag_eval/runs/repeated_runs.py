@@ -41,6 +41,7 @@ def joined(runs: Sequence[ScoredRun]) -> ScoredRun:
     places = [[run.metrics.index(metric) for metric in first.metrics] for run in runs]
     names = list(dict.fromkeys(name for run in runs for name in run.columns))
     hashes = {run.dataset_hash for run in runs}
+    settings = [run.settings for run in runs]
     return ScoredRun(
         name=first.name + (f" and {len(others):,} more" if others else ""),
         ids=[name for run in runs for name in run.ids],
@@ -59,6 +60,7 @@ def joined(runs: Sequence[ScoredRun]) -> ScoredRun:
             for name in names
         },
         signature=next((run.signature for run in runs if run.signature is not None), None),
+        settings=first.settings if settings.count(first.settings) == len(runs) else None,
         dataset_hash=hashes.pop() if len(hashes) == 1 else None,
         digests=known_digests(np.concatenate([_digests(run) for run in runs])),
         lower_is_better=frozenset().union(*(run.lower_is_better for run in runs)),

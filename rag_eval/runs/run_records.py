@@ -12,6 +12,7 @@ import msgspec
 
 from rag_eval.errors import InputError
 from rag_eval.options.signature import Signature
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.samples import MetricId
@@ -30,7 +31,9 @@ _SECRET: Final = re.compile(
 _USER: Final = re.compile(r"(?<=://)[^/?#\s@]*@")
 _QUERY: Final = re.compile(r"(?<=[^\s])\?[^\s]*")
 _MOST_DEPTH: Final = 20
-_JSON_COLUMNS: Final = ("metrics", "lower_is_better", "signature", "aggregates", "config")
+_JSON_COLUMNS: Final = (
+    *("metrics", "lower_is_better", "signature", "settings", "aggregates", "config"),
+)
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -60,6 +63,7 @@ class RunRecord:
     config : mapping
         Options of the run as JSON values, without keys and passwords.
     signature : Signature or None
+    settings : VerdictSettings or None
     n_judgements, n_failed_judgements : int
     pins : tuple of str
         The names under which it is pinned.
@@ -79,6 +83,7 @@ class RunRecord:
     aggregates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     config: Mapping[str, Any] = field(default_factory=dict, repr=False)
     signature: Signature | None = field(default=None, repr=False)
+    settings: VerdictSettings | None = field(default=None, repr=False)
     n_judgements: int = 0
     n_failed_judgements: int = 0
     pins: tuple[str, ...] = ()
@@ -119,6 +124,7 @@ class RunRecord:
             "aggregates": {name: dict(found) for name, found in self.aggregates.items()},
             "config": dict(self.config),
             "signature": None if self.signature is None else self.signature.to_dict(),
+            "settings": None if self.settings is None else self.settings.to_dict(),
             "nJudgements": self.n_judgements,
             "nFailedJudgements": self.n_failed_judgements,
             "pins": list(self.pins),
@@ -141,6 +147,7 @@ class _Stored(msgspec.Struct):
     metrics: tuple[str, ...]
     lower_is_better: frozenset[str]
     signature: dict[str, Any] | None
+    settings: dict[str, Any] | None
     aggregates: dict[str, dict[str, Any]]
     config: dict[str, Any]
     n_judgements: _Count
@@ -164,6 +171,8 @@ def stored_record(columns: Mapping[str, Any], pins: Iterable[str]) -> RunRecord:
     for name, values in found["aggregates"].items():
         Fields(values, f"aggregates.{name}").number_or_none("mean")
     found["signature"] = None if signature is None else Signature.from_dict(signature)
+    settings = found["settings"]
+    found["settings"] = None if settings is None else VerdictSettings.from_dict(settings)
     found["dirty"] = None if dirty is None else bool(dirty)
     return RunRecord(**found, pins=tuple(pins))
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.options.signature import Signature
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.samples import MetricId
 
 
@@ -37,6 +38,8 @@ class ScoredRun:
     columns : mapping of str to sequence of str or None
         Requested metadata by name, with a value per row; None where a row has none.
     signature : Signature or None
+    settings : VerdictSettings or None
+        Thresholds and weights; None if unknown.
     dataset_hash : str or None
         Hash of ids, questions and ground truths, in any order of the rows; None if unknown.
     digests : uint32, shape (R, 3), or None
@@ -57,6 +60,7 @@ class ScoredRun:
     passed: npt.NDArray[np.int8] = field(repr=False)
     columns: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
     signature: Signature | None = field(default=None, repr=False)
+    settings: VerdictSettings | None = field(default=None, repr=False)
     dataset_hash: str | None = None
     digests: npt.NDArray[np.uint32] | None = field(default=None, repr=False)
     lower_is_better: frozenset[MetricId] = frozenset()

@@ -36,7 +36,7 @@ _MOST_TRIES: Final = 8
 _PIN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _COLUMNS: Final = (
     "seq, run_id, created_at, status, gated, dataset_hash, git_commit, branch, dirty, "
-    "library_version, n_rows, metrics, lower_is_better, signature, aggregates, config, "
+    "library_version, n_rows, metrics, lower_is_better, signature, settings, aggregates, config, "
     "n_judgements, n_failed_judgements"
 )
 
@@ -182,6 +182,7 @@ class RunStore:
                 metrics=record.metrics,
                 n_rows=record.n_rows,
                 signature=record.signature,
+                settings=record.settings,
                 dataset_hash=record.dataset_hash,
                 lower_is_better=record.lower_is_better,
                 n_judgements=record.n_judgements,
@@ -354,6 +355,7 @@ def _row_of(
         "metrics": _json(list(run.metrics)),
         "lower_is_better": _json(sorted(run.lower_is_better)),
         "signature": None if signature is None else _json(signature),
+        "settings": None if run.settings is None else _json(run.settings.to_dict()),
         "aggregates": _json({name: found.to_dict() for name, found in aggregates.items()}),
         "config": _json(plain_config(config or {})),
         "n_judgements": run.n_judgements,

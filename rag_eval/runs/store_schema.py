@@ -62,8 +62,11 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         ) WITHOUT ROWID""",
         "CREATE INDEX runs_by_dataset ON runs (dataset_hash, seq)",
     ),
-    # 0 where only guards were checked. In older files no status tells guards from a gate.
-    ("ALTER TABLE runs ADD COLUMN gated INTEGER NOT NULL DEFAULT 1 CHECK (gated IN (0, 1))",),
+    (
+        # 0 where only guards were checked. In older files no status tells guards from a gate.
+        "ALTER TABLE runs ADD COLUMN gated INTEGER NOT NULL DEFAULT 1 CHECK (gated IN (0, 1))",
+        "ALTER TABLE runs ADD COLUMN settings TEXT",
+    ),
 )
 """The steps that upgrade a file from each version to the next; an empty file has version 0.
 

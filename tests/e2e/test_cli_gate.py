@@ -535,3 +535,63 @@ def test_a_dataset_that_shares_no_row_is_not_offered(
     for done in (other_settings, other_rows):
         assert done.stdout.startswith("PASS  NEW")
         assert "nearest" not in done.stderr
+
+
+@pytest.mark.parametrize("form", ["result file", "baseline file", "store"])
+def test_thresholds_and_weights_that_changed_are_named(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a lower threshold the same answers passed, and `passed` was IMPROVED without a word."""
+    monkeypatch.chdir(tmp_path)
+    metrics = ("--metrics", "faithfulness,context_recall")
+    stored(12, *metrics, "--output", "old.json")
+    gate("--store", "--run", "latest")
+    rag_eval("baseline", "export", "baseline.json", "--run", "last-passing")
+    stored(12, *metrics, "--thresholds", "faithfulness=0", "--output", "new.json")
+    if form == "store":
+        words: tuple[str, ...] = ("--store", "--run", "latest")
+    else:
+        words = ("new.json", "--baseline", {"result file": "old.json"}.get(form, "baseline.json"))
+    done = gate(*words)
+    assert done.exit_code == 0, done.stdout + done.stderr
+    told = (
+        "note: thresholds or weights differ (threshold of faithfulness: 0, not 0.7): row verdicts "
+        "are not compared; to compare them: --force"
+    )
+    assert told in " ".join(done.stderr.split())
+    if form == "store":
+        return
+    old = words[2]
+    compared = rag_eval("compare", old, "new.json")
+    assert told in " ".join(compared.stderr.split())
+    assert "composite" in compared.stdout
+    assert "passed" not in compared.stdout
+    forced = rag_eval("compare", old, "new.json", "--force")
+    assert "settings differ: threshold of faithfulness: 0, not 0.7" in forced.stdout
+    assert "passed" in forced.stdout
+    asked = rag_eval("compare", old, "new.json", "--metric", "passed")
+    assert asked.exit_code == 2
+    assert "NOT COMPARABLE" in asked.stderr
+    assert rag_eval("compare", old, "new.json", "--metric", "faithfulness").exit_code == 0
+
+
+def test_composite_scores_of_other_weights_are_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    metrics = ("--metrics", "faithfulness,context_recall")
+    stored(12, *metrics, "--output", "old.json")
+    stored(12, *metrics, "--weights", "faithfulness=3", "--output", "new.json")
+    done = rag_eval("compare", "old.json", "new.json")
+    assert "composite" not in done.stdout
+    assert (
+        "note: thresholds or weights differ (weight of faithfulness: 3, not 1): composite scores "
+        "and row verdicts are not compared; to compare them: --force"
+    ) in " ".join(done.stderr.split())
+    for policy in ("omk", "regtrace"):
+        refused = gate("new.json", "--baseline", "old.json", "--policy", policy)
+        assert refused.exit_code == 2
+        assert "the same metrics and weights" in " ".join(refused.stderr.split())
+        forced = gate("new.json", "--baseline", "old.json", "--policy", policy, "--force")
+        assert forced.exit_code in (0, 1)
+        assert "note: settings differ: weight of faithfulness: 3, not 1" in forced.stderr

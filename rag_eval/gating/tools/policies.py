@@ -179,7 +179,8 @@ def _table(comparison: RunComparison) -> RowTable:
     if table is None or COMPOSITE not in table.names:
         raise InputError(
             f"the composite scores of {comparison.new} and {comparison.old} cannot be compared: "
-            "both runs need composite scores, ids and the same metrics"
+            "both runs need composite scores, ids, and the same metrics and weights (--force "
+            "accepts other weights)"
         )
     return table
 

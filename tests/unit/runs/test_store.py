@@ -26,6 +26,7 @@ from hypothesis.extra import numpy as hnp
 
 from rag_eval.errors import InputError
 from rag_eval.options.signature import Signature
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.runs import store_schema
 from rag_eval.runs.git_state import GitState
 from rag_eval.runs.run_parts import parts_of, run_of_parts
@@ -137,11 +138,19 @@ def test_the_record_of_a_run(store: RunStore) -> None:
         "means": {"faithfulness": pytest.approx(0.4), "context_recall": pytest.approx(0.6)},
         "config": {"profile": "overlap"},
         "signature": SIGNATURE.to_dict(),
+        "settings": None,
         "nJudgements": 7,
         "nFailedJudgements": 2,
         "pins": [],
     }
     assert store.record(run_id) == store.record("latest") == record
+
+
+def test_thresholds_and_weights_come_back(store: RunStore) -> None:
+    settings = VerdictSettings({"faithfulness": None, "context_recall": 0.5}, {"x": 2.0}, 0.25)
+    run = a_run(settings=settings)
+    assert_same(store.load(store.add(run)), run)
+    assert store.record("latest").settings == settings
 
 
 def test_a_metric_without_a_score_has_no_mean(store: RunStore) -> None:
