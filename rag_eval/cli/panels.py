@@ -31,6 +31,8 @@ _PANELS: Final = {
 # What stands elsewhere in one command: `judges` of a run are models, of labels people.
 _ELSEWHERE: Final = {
     ("run", "store"): "Output",
+    ("run", "cluster_by"): "Output",
+    ("report", "cluster_by"): "Output",
     ("run", "judges"): "LLM judge",
     ("score", "judges"): "LLM judge",
     ("debias-check", "judges"): "LLM judge",

@@ -36,6 +36,7 @@ _GATES: Final = declared(RunOptions)
     metavar="FIELD",
     help="Also show means for each value of this field (repeatable).",
 )
+@flag_of(_GATES["cluster_by"])
 @flag_of(_GATES["min_pass_rate"])
 @flag_of(_GATES["min_mean"])
 @flag_of(_GATES["max_mean"])
@@ -60,7 +61,11 @@ def report_command(result: str, **flags: Any) -> None:
     from rag_eval.views.making import view_of_file
 
     view = view_of_file(
-        result, baseline=flags["baseline"], slice_by=flags["slice_by"], force=flags["force"]
+        result,
+        baseline=flags["baseline"],
+        slice_by=flags["slice_by"],
+        cluster_by=flags["cluster_by"],
+        force=flags["force"],
     )
     gates = Gates.of(
         flags["min_pass_rate"],

@@ -36,6 +36,12 @@ _WORST: Final = 3
     metavar="N",
     help=f"Without ID: number of lowest-scoring rows to show [{_WORST}].",
 )
+@click.option(
+    "--cluster-by",
+    metavar="FIELD",
+    help="Without ID: field whose equal values mark rows that belong together, for confidence "
+    "intervals; document stands for the same contexts where there is no such field.",
+)
 @click.option("--full", is_flag=True, help="Show texts in full; otherwise long texts are cut.")
 @format_flag(
     "table", "json", text="Output format; json prints rows as they are in the file, one per line."
@@ -46,6 +52,7 @@ def show_command(
     row_id: str | None,
     number: int | None,
     worst: int | None,
+    cluster_by: str | None,
     full: bool,
     form: str,
     id_field: str,
@@ -80,10 +87,12 @@ def show_command(
     if row_id is None and number is None:
         if full:
             raise InputError("--full shows one row: give its ID or --row")
-        _show_all(file, result, _WORST if worst is None else worst, form)
+        _show_all(file, result, _WORST if worst is None else worst, cluster_by, form)
         return 0
     if worst is not None:
         raise InputError("--worst applies to all rows: remove ID and --row")
+    if cluster_by is not None:
+        raise InputError("--cluster-by applies to all rows: remove ID and --row")
     rows = _chosen(file, row_id, number, id_field)
     for place, row in enumerate(rows):
         _show_row(row, form, id_field, full=full, is_first=place == 0)
@@ -113,12 +122,12 @@ def _chosen(
     return rows
 
 
-def _show_all(file: ResultFile, path: str, n_worst: int, form: str) -> None:
+def _show_all(file: ResultFile, path: str, n_worst: int, cluster_by: str | None, form: str) -> None:
     from rag_eval.reports.console import console_for
     from rag_eval.reports.show import print_overview
     from rag_eval.views.result_rows import overview
 
-    found = overview(file, n_worst)
+    found = overview(file, n_worst, cluster_by)
     if form == "json":
         value = {
             "source": file.source,

@@ -81,7 +81,8 @@ class BaselineGate:
                 + (", ".join(self._means.means) or "none at all")
             )
         self._baseline = None if policy == NODE else _with_rows(given, policy)
-        self._rows = KeptRows(plan)
+        self._cluster_by = options.get("cluster_by")
+        self._rows = KeptRows(plan, [self._cluster_by] if self._cluster_by else [])
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Keep the scores of a block, if rows are compared."""
@@ -100,7 +101,8 @@ class BaselineGate:
             return compared(result, self._means, self._plan.columns, self._threshold), None
         run = self._rows.run(name, signature=result.signature)
         against = NamedBaseline("file", self._baseline)
-        return result, gate(run, [against], **self._test, force=self._force)
+        report = gate(run, [against], **self._test, cluster_by=self._cluster_by, force=self._force)
+        return result, report
 
 
 def _check_options(policy: str, options: Mapping[str, Any]) -> None:

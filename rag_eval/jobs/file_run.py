@@ -25,6 +25,7 @@ from rag_eval.options.file_types import RunOptions
 from rag_eval.results.batch import BatchSummary
 from rag_eval.samples import MetricId
 from rag_eval.scoring.loop import Sink
+from rag_eval.scoring.repeated_texts import RepeatedTexts
 from rag_eval.scoring.worst_rows import WorstRows
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from rag_eval.labels.comparisons import LabelComparison
     from rag_eval.labels.gold_scores import GoldScores
     from rag_eval.runs.keeping import RunKeeper
+    from rag_eval.runs.row_clusters import RunClusters
     from rag_eval.views.making import RunWatch
 
 _NO_WORST: Final = (
@@ -97,12 +99,14 @@ class _FileRun:
         self._options = options
         store_columns = names_with(options, "store_columns", "store")
         slice_by = names_with(options, "slice_by", "view")
-        holders = ["metadata"] if store_columns or slice_by else []
+        cluster_by = options.get("cluster_by")
+        fields = [*store_columns, *slice_by, *([cluster_by] if cluster_by else [])]
+        holders = ["metadata"] if fields else []
         self.stream = RowStream(
             data,
             metrics,
             options,
-            optional_columns=[*store_columns, *slice_by, *holders],
+            optional_columns=[*fields, *holders],
             spools=True,
         )
         plan = self._plan = self.stream.plan
@@ -126,6 +130,8 @@ class _FileRun:
         self._keeper = self._made_keeper(store_columns)
         self._gold = self._made_gold()
         self._watch = self._made_watch(slice_by)
+        self._clusters = self._made_clusters(cluster_by)
+        self._repeated = None if cluster_by else RepeatedTexts()
         self._worst = WorstRows(plan, _OPTIONS["worst"].of(options), details)
 
     def _made_gate(self) -> BaselineGate | None:
@@ -155,6 +161,14 @@ class _FileRun:
 
         return GoldScores(source, self._plan)
 
+    def _made_clusters(self, name: str | None) -> RunClusters | None:
+        if name is None:
+            return None
+        # Imported only with clusters: it imports the intervals.
+        from rag_eval.runs.row_clusters import RunClusters
+
+        return RunClusters(name, self._plan)
+
     def _made_watch(self, slice_by: list[str]) -> RunWatch | None:
         if not self._options.get("view"):
             return None
@@ -169,7 +183,8 @@ class _FileRun:
         """The sinks for the rows."""
         yield self._worst
         yield self.writer
-        for wanted in (self._keeper, self._gold, self._watch, self._against):
+        optional = (self._keeper, self._gold, self._watch, self._against)
+        for wanted in (*optional, self._clusters, self._repeated):
             if wanted is not None:
                 yield wanted
 
@@ -180,6 +195,8 @@ class _FileRun:
         stream = self.stream
         gold = {} if self._gold is None else self._gold.comparisons(stream.source.name)
         result = stream.summary(self._notes(gold))
+        if self._clusters is not None:
+            result = self._clusters.applied(result)
         threshold = _OPTIONS["regression_threshold"].of(self._options)
         if self._options.get("worst") and not result.composite_aggregate.n:
             result.notes.append(_NO_WORST)
@@ -219,6 +236,8 @@ class _FileRun:
             yield "the input changed, so the run was not saved in the store"
         elif self._keeper is not None:
             yield from self._keeper.notes(interrupted=self.stream.stopped is not None)
+        if self._repeated is not None and (note := self._repeated.note()):
+            yield note
         yield from dict.fromkeys(note for found in gold.values() for note in found.notes)
 
     def _viewed(self, report: RunReport) -> RunReport:

@@ -304,6 +304,19 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
             no_toml=_WRITES,
         ),
     ]
+    cluster_by: Annotated[
+        str | None,
+        Option(
+            TEXT,
+            "Field of the samples, or of their metadata, whose equal values mark rows that belong "
+            "together: confidence intervals of means are by clusters. `document` stands for rows "
+            "with the same contexts where there is no such field. Keeps all scores in memory.",
+            flag_help="Field of the samples or their metadata whose equal values mark rows that "
+            "belong together, for confidence intervals; document stands for the same contexts "
+            "where there is no such field.",
+            metavar="FIELD",
+        ),
+    ]
     slice_by: Annotated[
         Sequence[str] | None,
         Option(

@@ -82,7 +82,10 @@ class Aggregate:
     pass_rate : float
         Share of all rows that passed; 0 for an empty batch.
     interval : Interval or None
-        Of the mean, at 95 %, were the rows drawn one by one; None where there is no mean.
+        Of the mean, at 95 %; None where there is no mean. Rows count as independent, or by clusters
+        where these were named.
+    clustered_pass_interval : Interval or None
+        Of the pass rate where clusters were named.
     """
 
     n: int
@@ -94,10 +97,13 @@ class Aggregate:
     std_dev: float
     pass_rate: float
     interval: Interval | None = field(default=None, repr=False)
+    clustered_pass_interval: Interval | None = field(default=None, repr=False)
 
     @property
     def pass_interval(self) -> Interval | None:
         """Of the pass rate, at 95 %; None without rows."""
+        if self.clustered_pass_interval is not None:
+            return self.clustered_pass_interval
         if not self.n_rows:
             return None
         return wilson_interval(round(self.pass_rate * self.n_rows), self.n_rows)

@@ -184,6 +184,7 @@ class BatchEvalResult(BatchSummary):
         title: str | None = None,
         baseline: Any = None,
         slice_by: Sequence[str] = (),
+        cluster_by: str | None = None,
     ) -> str | None:
         """Write an HTML report, or return its text if no path is given.
 
@@ -199,9 +200,11 @@ class BatchEvalResult(BatchSummary):
             An earlier run to compare with, as for :func:`rag_eval.compare`.
         slice_by : sequence of str
             Fields of the samples or of their metadata to slice by.
+        cluster_by : str, optional
+            As for :meth:`by_clusters`.
         """
         page: str | None = face("batch.page")(
-            self, path, title=title, baseline=baseline, slice_by=slice_by
+            self, path, title=title, baseline=baseline, slice_by=slice_by, cluster_by=cluster_by
         )
         return page
 
@@ -222,6 +225,24 @@ class BatchEvalResult(BatchSummary):
             self, cluster_by=cluster_by, level=level, method=method
         )
         return intervals
+
+    def by_clusters(self, name: str) -> BatchEvalResult:
+        """The same result with the intervals of means and pass rates by clusters of rows.
+
+        Parameters
+        ----------
+        name : str
+            A field of the samples or of their metadata whose equal values mark rows that belong
+            together. ``"document"`` stands for rows with the same contexts where there is no such
+            field.
+
+        Raises
+        ------
+        InputError
+            For a row without the field.
+        """
+        batch: BatchEvalResult = face("batch.by_clusters")(self, name)
+        return batch
 
     @staticmethod
     def from_json(source: str | bytes | Path) -> BatchEvalResult:

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, Final
 
 FACES: Final = {
+    "batch.by_clusters": "rag_eval.runs.row_clusters:by_clusters",
     "batch.mean_intervals": "rag_eval.runs.metric_intervals:mean_intervals",
     "batch.page": "rag_eval.reports.page.page:page_of_batch",
     "batch.plot": "rag_eval.reports.plot:scores_figure",

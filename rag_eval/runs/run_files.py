@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_eval.errors import InputError, kind_of, suggestion
 from rag_eval.metrics.registry import higher_is_better, metric_of_file
@@ -269,7 +270,7 @@ def run_of_result(
         metrics=tuple(result.metrics),
         scores=np.asarray(result.scores, np.float64),
         null_reasons=np.asarray(result.null_reasons, np.uint8),
-        metric_passed=_verdicts(result),
+        metric_passed=verdicts_of(result),
         composite=np.asarray(result.composite_scores, np.float64),
         passed=np.asarray(result.sample_passed, np.int8),
         columns=found,
@@ -290,7 +291,7 @@ def sample_of(result: BatchEvalResult, row: int) -> Mapping[str, Any]:
     return sample_dict(sample)
 
 
-def _verdicts(result: BatchEvalResult) -> Any:
+def verdicts_of(result: BatchEvalResult) -> npt.NDArray[np.int8]:
     """Verdicts per row and metric, where known."""
     found = np.full(result.scores.shape, NOT_JUDGED, np.int8)
     rows = result.results

@@ -23,6 +23,7 @@ from rag_eval.results.row import EvalResult
 from rag_eval.results.score_rows import metadata_of
 from rag_eval.results.verdicts import judge_rows
 from rag_eval.runs.kept_rows import KeptRows
+from rag_eval.runs.row_clusters import by_clusters
 from rag_eval.runs.run_files import RunSource, sample_of
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
@@ -41,6 +42,7 @@ def view_of_batch(
     *,
     source: str = "",
     slice_by: Sequence[str] = (),
+    cluster_by: str | None = None,
     baseline: RunSource | None = None,
     gates: Iterable[GateOutcome] = (),
     most_rows: int = MOST_ROWS,
@@ -55,6 +57,8 @@ def view_of_batch(
         What its samples are called.
     slice_by : sequence of str
         Fields of the samples or of their metadata.
+    cluster_by : str, optional
+        A field of theirs, by which intervals are made; see :meth:`BatchEvalResult.by_clusters`.
     baseline : RunSource, optional
         An earlier run to compare with, as for :func:`rag_eval.compare`.
     gates : iterable of GateOutcome
@@ -69,6 +73,8 @@ def view_of_batch(
         For a baseline that cannot be compared with.
     """
     outcomes = tuple(gates)
+    if cluster_by is not None:
+        batch = by_clusters(batch, cluster_by)
     return RunView(
         source=source,
         summary=batch,
@@ -87,7 +93,7 @@ def view_of_batch(
         ),
         comparison=None
         if baseline is None
-        else compare(baseline, batch, slices=slice_by, force=force),
+        else compare(baseline, batch, slices=slice_by, cluster_by=cluster_by, force=force),
     )
 
 
@@ -95,6 +101,7 @@ def view_of_file(
     path: str | Path,
     *,
     slice_by: Sequence[str] = (),
+    cluster_by: str | None = None,
     baseline: RunSource | None = None,
     most_rows: int = MOST_ROWS,
     force: bool = False,
@@ -105,7 +112,7 @@ def view_of_file(
     ----------
     path : path
         As for :class:`~rag_eval.results.reading.ResultFile`.
-    slice_by, baseline, most_rows, force
+    slice_by, cluster_by, baseline, most_rows, force
         As for :func:`view_of_batch`.
 
     Raises
@@ -115,10 +122,16 @@ def view_of_file(
     """
     file = ResultFile(path)
     batch = batch_of_file(file)
-    found = view_of_batch(batch, source=file.source, slice_by=slice_by, most_rows=most_rows)
+    found = view_of_batch(
+        batch,
+        source=file.source,
+        slice_by=slice_by,
+        cluster_by=cluster_by,
+        most_rows=most_rows,
+    )
     compared = None
     if baseline is not None:
-        compared = compare(baseline, file, slices=slice_by, force=force)
+        compared = compare(baseline, file, slices=slice_by, cluster_by=cluster_by, force=force)
     return replace(
         found,
         interrupted=is_interrupted(file),

@@ -11,12 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from rag_eval.errors import InputError
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.batch_reading import Tally, read_row
 from rag_eval.results.reading import ResultFile
-from rag_eval.results.row import EvalResult
+from rag_eval.results.row import EvalResult, sample_dict
+from rag_eval.runs.row_clusters import RowClusters, with_clusters
 from rag_eval.samples import MetricId
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.texts import id_text, row_name
@@ -154,13 +157,20 @@ class Overview:
     interrupted: bool = False
 
 
-def overview(file: ResultFile, n_worst: int) -> Overview:
-    """Read all rows of a file; of their texts only those of the worst are kept."""
+def overview(file: ResultFile, n_worst: int, cluster_by: str | None = None) -> Overview:
+    """Read all rows of a file; of their texts only those of the worst are kept.
+
+    ``cluster_by`` is a field of the samples: intervals are then by clusters.
+    """
     tally = Tally()
+    clusters = None if cluster_by is None else RowClusters(cluster_by)
     heap: list[tuple[float, int, RawRow]] = []
     for row in raw_rows(file):
         result = row.result()
         tally.add(result)
+        if clusters is not None:
+            name = f"{file.source}, row {row.number + 1:,}"
+            clusters.add_sample(sample_dict(result.sample), name)
         score = result.composite_score
         if score is None or not n_worst:
             continue
@@ -170,6 +180,11 @@ def overview(file: ResultFile, n_worst: int) -> Overview:
         elif entry > heap[0]:
             heapq.heapreplace(heap, entry)
     summary = tally.summary(file.said)
+    if clusters is not None:
+        columns = tally.columns
+        scores, _, verdicts = columns.matrices()
+        composite, passed = np.array(columns.composite), np.array(columns.passed)
+        summary = with_clusters(summary, clusters, scores, composite, verdicts, passed)
     return Overview(
         summary=summary,
         thresholds=tally.thresholds,

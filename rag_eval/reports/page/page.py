@@ -199,9 +199,10 @@ def page_of_batch(
     title: str | None = None,
     baseline: Any = None,
     slice_by: Sequence[str] = (),
+    cluster_by: str | None = None,
 ) -> str | None:
     """The HTML report of a batch; see :meth:`rag_eval.BatchEvalResult.to_html`."""
-    view = view_of_batch(batch, baseline=baseline, slice_by=slice_by)
+    view = view_of_batch(batch, baseline=baseline, slice_by=slice_by, cluster_by=cluster_by)
     return page_of_run(view, path, title=title)
 
 
