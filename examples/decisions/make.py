@@ -1,4 +1,4 @@
-"""Makes the files of this folder: scores of three versions of an assistant, on 200 questions.
+"""Makes the files of this folder: scores of some versions of an assistant, on 200 questions.
 
     python examples/decisions/make.py [FOLDER]
 
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rag_eval import score_file
+from rag_eval import run_file, score_file
 from rag_eval.labels import sample_for_labels
 from rag_eval.runs import read_run, write_baseline_file
 
@@ -39,12 +39,20 @@ class Version(NamedTuple):
     nothing_found: float = 0.05
     advert: float = 0.0
     steadier: float = 0.0
+    refusal: str = _REFUSAL
 
 
 MAIN = Version()
 # Meant to answer more steadily from pages with little on them. It also learned to advertise.
 CANDIDATE = Version(advert=0.5, steadier=0.5)
 FIXED = Version(steadier=0.5)
+# The next three releases: one that declines in place of guessing, one without a change, and one
+# that advertises again.
+RELEASES = (
+    Version(steadier=1.0, refusal="I do not know."),
+    Version(),
+    Version(advert=0.5),
+)
 
 
 def page(line: int) -> dict[str, Any]:
@@ -112,7 +120,7 @@ def _sample(
             [pages[(line + shift) % N_LINES]["facts"][1][2] for shift in (3, 7)],
             False,
         )
-        answer = _REFUSAL if rescued < version.steadier else fact
+        answer = version.refusal if rescued < version.steadier else fact
     if chatty:
         answer = f"Good question. {answer}"
     if topic == "fares" and told < version.advert:
@@ -147,12 +155,31 @@ def make(folder: Path) -> None:
         _label(samples(MAIN), "main.csv", "labels.csv")
         run = read_run("main.csv", columns=("topic", "line"))
         write_baseline_file(run, "baseline.json")
+        _run(samples(MAIN), "live.json")
+        for number, version in enumerate(RELEASES, 1):
+            rows = samples(version, f"release {number}")
+            _run(rows if number == 1 else _reworded(rows), f"release-{number}.json")
 
 
 def _others(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The candidate was asked two questions less, and a new one."""
     new = {**rows[0], "id": "f40-1", "question": "Is there a ferry at night?", "answer": _REFUSAL}
     return [*rows[:-2], new]
+
+
+def _reworded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Somebody has improved three questions, under the ids that they had."""
+    edited = {"f03-3": "What is the fare?", "f11-1": "First boat?", "f20-5": "Which pier?"}
+    return [{**row, "question": edited.get(row["id"], row["question"])} for row in rows]
+
+
+def _run(rows: list[dict[str, Any]], target: str) -> None:
+    """As a baseline that can be committed, which knows inputs and answers by digests."""
+    with tempfile.TemporaryDirectory() as scratch:
+        source, result = Path(scratch) / "samples.jsonl", Path(scratch) / "result.jsonl"
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        run_file(source, metrics=METRICS[0::2], profile="grounded", output=result)
+        write_baseline_file(read_run(result), target)
 
 
 def _score(rows: list[dict[str, Any]], target: str) -> None:

@@ -105,8 +105,7 @@ def _verdict(
     care: float | None = None,
 ) -> BaselineVerdict:
     failed = [finding for finding in findings if not finding.held]
-    # Strongest evidence first.
-    failed.sort(key=lambda finding: 0.0 if finding.p_value is None else finding.p_value)
+    failed.sort(key=_evidence)
     status, reason = summary
     if failed:
         status, reason = failed[0].status, failed[0].message
@@ -128,6 +127,13 @@ def _verdict(
         findings=tuple(findings),
         notices=(*comparison.notes, *_notices(findings, care)),
     )
+
+
+def _evidence(finding: Finding) -> float:
+    """The p value by which a finding failed; the strongest evidence comes first."""
+    if finding.status == Status.MISSING_SCORES and finding.nulls is not None:
+        return finding.nulls.adjusted_p_worse
+    return 0.0 if finding.p_value is None else finding.p_value
 
 
 # ---------------------------------------------------------------------------------- no-regression
@@ -154,7 +160,7 @@ def _tested(change: MetricChange, comparison: RunComparison, missing: Missing) -
             message += f"; {counted(nulls.n_gained, 'row')} gained a score"
     elif test.smallest_p > comparison.options.alpha:
         message += ": too few rows differ to test this"
-    else:
+    elif status is not Status.MISSING_SCORES:
         beyond = f" of more than the margin of {change.margin:g}" if change.margin else ""
         message += f": no evidence of a drop{beyond}{_findable(change)}"
     if nulls.n_lost:

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import rag_eval
 from rag_eval.cli.program import program
 from rag_eval.comparing import Status
+from rag_eval.gating import gate
 from rag_eval.samples import POLICIES
 from tests.docs_pages import ROOT, update_tool
 
@@ -108,6 +109,26 @@ def test_figures_in_the_text_are_those_of_the_example() -> None:
         cluster_by="line",
     )
     assert f"{sliced.n_tests} tests) and makes each test stricter" in PROSE
+
+
+def test_three_releases_end_as_the_page_tells() -> None:
+    live = EXAMPLE / "live.json"
+    for number, status, passed in (
+        (1, "MISSING SCORES", False),
+        (2, "INCONCLUSIVE", True),
+        (3, "REGRESSED", False),
+    ):
+        report = gate(EXAMPLE / f"release-{number}.json", live)
+        assert (report.status, report.passed) == (status, passed)
+    found = rag_eval.compare(live, EXAMPLE / "release-1.json").change("faithfulness")
+    assert found.nulls is not None
+    assert found.nulls.reasons == {"refusal": 10}
+    assert f"rises from {found.old.mean:.3f} to {found.new.mean:.3f}" in PROSE
+    assert f"the other {found.n_pairs} questions" in PROSE
+    assert gate(EXAMPLE / "release-1.json", live, max_null_rise=0.1).passed
+    table = rag_eval.compare(live, EXAMPLE / "release-2.json").table
+    assert table is not None
+    assert len(table.edited) == 3
 
 
 def test_every_policy_is_in_the_table() -> None:
