@@ -36,7 +36,7 @@ def without_nulls(options: Any) -> dict[str, Any]:
 
 _VOLATILE = {"durationMs", "totalDurationMs", "evaluatedAt"}
 # What this library adds to the schema.
-_ADDED = {"signature", "nullReason", "notes", "meanInterval", "passRateInterval"}
+_ADDED = {"signature", "settings", "nullReason", "notes", "meanInterval", "passRateInterval"}
 
 
 def comparable(value: Any) -> Any:

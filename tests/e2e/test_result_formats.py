@@ -34,7 +34,9 @@ from rag_eval.runs.run_files import read_run
 from rag_eval.views.making import view_of_file
 
 METRICS: Final = ["faithfulness", "answer_correctness"]
-ADDED_TO_NODE: Final = {"signature", "nullReason", "notes", "meanInterval", "passRateInterval"}
+ADDED_TO_NODE: Final = {
+    *("signature", "settings", "nullReason", "notes", "meanInterval", "passRateInterval"),
+}
 N: Final = 24
 
 
