@@ -295,7 +295,7 @@ def _refit(value: _Refit | None, metric: MetricId, signature: Signature | None) 
     weights = SHIPPED_WEIGHTS if value is None else msgspec.structs.astuple(value.weights)
     if value is not None:
         if metric != "faithfulness" or signature is None:
-            raise InputError("refit: only faithfulness under a signature has weights")
+            raise InputError("refit: only faithfulness with a signature can have fitted weights")
         if abs(sum(weights[:N_SHARES]) - 1.0) > _ROUNDING:
             raise InputError("refit: the weights from window to near must add up to 1")
     used = value is not None and value.used
@@ -319,9 +319,9 @@ def _map(method: Method, value: dict[str, Any]) -> ProbabilityMap:
     if len(scores) != len(probabilities):
         raise InputError(f"map: {len(scores)} scores and {len(probabilities)} probabilities")
     if not all(left < right for left, right in pairwise(scores)):
-        raise InputError("map: scores must rise from one to the next")
+        raise InputError("map: scores must be in increasing order")
     if not all(left <= right for left, right in pairwise(probabilities)):
-        raise InputError("map: probabilities must not fall from one to the next")
+        raise InputError("map: probabilities must not decrease")
     return IsotonicMap(scores, probabilities)
 
 

@@ -55,7 +55,7 @@ def golden_command() -> None:
 @click.option(
     "--runner",
     metavar="MODULE:FUNCTION",
-    help="Function that answers; the current folder is searched too [echo: a smoke check of FILE].",
+    help="Function that answers; the current folder is searched too [none: check FILE only].",
 )
 @click.option(
     "--concurrency",
@@ -128,7 +128,8 @@ def run_command(
         raise partial
     if is_echo:
         print(
-            "no --runner: this only checked the file; scores do not affect the result",
+            "no --runner was given: the recorded outputs, or else the inputs, were scored, which "
+            "only checks the file",
             file=sys.stderr,
         )
         return 0
@@ -157,9 +158,9 @@ def _print_result(result: EvalRunResult, form: str, stdout: Any, *, is_echo: boo
 
         print(json_text.dumps(result.to_dict()).decode(), file=stdout)
     elif form == "ci":
-        from rag_eval.reports.golden import report_eval_for_ci
+        from rag_eval.reports.golden import write_golden_lines
 
-        report_eval_for_ci(result, stream=stdout)
+        write_golden_lines(result, stdout, is_echo=is_echo)
     else:
         from rag_eval.reports.console import console_for
         from rag_eval.reports.golden import print_golden_run

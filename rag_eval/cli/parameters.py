@@ -66,7 +66,7 @@ def _percentage_hint(value: object) -> str:
     """What to write for a percentage that came without its sign."""
     text = f"{value:g}" if isinstance(value, float) else str(value)
     try:
-        return f"; for {text} percent, write {text}%" if 1 < float(text) <= 100 else ""
+        return f"; to give a percentage, write {text}%" if 1 < float(text) <= 100 else ""
     except ValueError:
         return ""
 
@@ -142,7 +142,7 @@ def margins(flag: str, texts: Iterable[str]) -> dict[str, float]:
             ) from None
         name = metric if equals else "*"
         if name in found:
-            raise click.BadParameter(f"{text!r} is a second one", param_hint=flag)
+            raise click.BadParameter(f"{name} is given twice", param_hint=flag)
         if name in METRIC_IDS:
             _check_share(f"{flag}: {name}", margin)
         found[name] = margin
@@ -226,7 +226,9 @@ def _bands(flag: str, texts: Iterable[str]) -> Any:
         if equals:
             bands[to_metric_id(name.strip())] = low, high
         elif len(given) > 1:
-            raise InputError(f"{flag}: LOW:HIGH is for all metrics, and stands alone")
+            raise InputError(
+                f"{flag}: LOW:HIGH without a metric applies to all metrics and must be given alone"
+            )
         else:
             return low, high
     return bands

@@ -16,6 +16,7 @@ from rag_eval.inputs.byte_files import ByteFile, plain_name
 from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
 from rag_eval.inputs.schemas.contexts import list_in
 from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
+from rag_eval.plumbing.spelling import counted
 
 _MAX_ROWS: Final = 1024
 _LOOKED_AT_ROWS: Final = 64
@@ -37,7 +38,7 @@ def width_fault(cells: Sequence[str], header: Sequence[str]) -> str:
     """What is wrong when a row has more or fewer cells than there are columns."""
     if len(cells) == len(header):
         return ""
-    return f"{len(cells)} cells under {len(header)} columns"
+    return f"{counted(len(cells), 'cell')}, but the header names {counted(len(header), 'column')}"
 
 
 def separator_of(name: str | Path) -> str | None:

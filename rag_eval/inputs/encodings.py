@@ -68,7 +68,7 @@ class Recoded(io.RawIOBase):
         if isinstance(error, UnicodeDecodeError):
             before = error.object[: error.start].decode(self._encoding, "ignore")
             line += before.count("\n")
-        return f"{self._source}, line {line}: is not {self._encoding}; name another encoding"
+        return f"{self._source}, line {line}: is not valid {self._encoding}; give another encoding"
 
 
 def utf_16_hint(head: bytes, *, has_option: bool) -> str:

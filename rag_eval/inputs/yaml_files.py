@@ -165,7 +165,7 @@ class _Builder:
         self._n_nodes += n_nodes
         if self._n_nodes > self._most_nodes:
             most = f"{self._most_nodes:,}"
-            self._fail(line, f"more than {most} values, aliases counted as what they stand for")
+            self._fail(line, f"more than {most} values; an alias counts as what it stands for")
 
     def _begin(self, value: Any, event: Any, line: int) -> None:
         kind = "map" if isinstance(value, dict) else "seq"
@@ -259,7 +259,7 @@ class _Builder:
             self._fail(line, f"the tag {glance(event.tag, 100)} is not allowed")
         value = self._plain(text, line)
         if _kind(value) != event.tag[len(_TAG) :]:
-            self._fail(line, f"{text[:40]!r} is no {event.tag[len(_TAG) :]}")
+            self._fail(line, f"{text[:40]!r} is not a valid {event.tag[len(_TAG) :]}")
         return value
 
     def _plain(self, text: str, line: int) -> Any:

@@ -137,8 +137,8 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "context_precision",
             None,
             ("question", "contexts", "ground_truth"),
-            "Average precision of the contexts in their order; a context is relevant from "
-            "0.30, where the ground truth is read with the question",
+            "Average precision of the order of the contexts; a context is relevant if its "
+            "relevance to the question (and to the ground truth) is at least 0.30",
             "no question, no contexts",
         ),
         _metric(

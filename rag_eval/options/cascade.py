@@ -48,8 +48,8 @@ def cascade_plan(plan: Plan, given_thresholds: Iterable[MetricId]) -> Plan:
         if metric not in plan.calibrations and metric not in judging.bands:
             raise InputError(
                 f"mode='cascade' cannot tell which scores of {metric} are inconclusive: "
-                "give a calibration (--calibration FILE) or a band (--cascade-band LOW:HIGH, in "
-                "Python cascade_band=(low, high))"
+                "give a calibration (--calibration FILE) or a band: --cascade-band LOW:HIGH (in "
+                "Python: cascade_band=(low, high))"
             )
         has_scale = metric in plan.calibrations
         specs[metric] = replace(specs[metric], threshold=EVEN, in_composite=has_scale)

@@ -253,5 +253,7 @@ def _near_duplicates(samples: Sequence[DiagnosedSample]) -> Iterator[SampleIssue
             # Of the later one's words: a text is no duplicate of a longer one that holds it.
             alike = rouge_n(text, other_text)
             if alike >= _SAME_TEXT:
-                message = f"its prompt has {alike:.0%} of the words in the prompt of {other.id}"
+                message = (
+                    f"its prompt has {100 * alike:.0f} % of the words in the prompt of {other.id}"
+                )
                 yield _issue(sample, "warning", "near_duplicate", message)

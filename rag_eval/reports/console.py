@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Final, NamedTuple, TypeAlias
 
@@ -43,7 +43,7 @@ _TEXT_LIMIT: Final = 200
 _SHOWN_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 Aggregate: TypeAlias = MetricAggregate | CompositeAggregate
 
-_MEAN: Final = "mean [95%]"
+_MEAN: Final = "mean [95 %]"
 # Columns that a narrow window drops, in this order.
 _SPARE: Final = ("nulls", "threshold", "std", "max", "min", "median")
 _COLUMNS: Final = (
@@ -51,7 +51,7 @@ _COLUMNS: Final = (
     *("pass rate", "nulls", "null rate"),
 )
 # Wider than any table, so that a measured table is not squeezed.
-_UNBOUNDED: Final = 10_000
+UNBOUNDED: Final = 10_000
 _STYLES: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 
 
@@ -92,11 +92,14 @@ def print_run(report: RunReport, console: Console) -> None:
     verdicts = None
     if report.gates:
         verdicts = {metric: _metric_verdict(report, metric) for metric in result.shown_aggregates}
-        verdicts["composite"] = report.passed
-    print_table(RunTable(summary=result, thresholds=report.thresholds, verdicts=verdicts), console)
-    print_line(console, _samples_text(report))
+        verdicts["composite"] = verdict_of(
+            [gate for gate in report.gates if gate.gate == "min_pass_rate"]
+        )
+    table = RunTable(summary=result, thresholds=report.thresholds, verdicts=verdicts)
+    print_table(table, console)
+    print_line(console, _samples_text(report) + table.on_nulls)
     for row in report.worst:
-        print_worst(row, console)
+        print_worst(row, console, without=result.left_out)
     print_verdict(report, console)
 
 
@@ -109,13 +112,14 @@ def print_table(table: RunTable, console: Console) -> None:
 def print_score_file(report: ScoreFileReport, console: Console) -> None:
     """Print the statistics of a score file, and its path."""
     result = report.result
-    print_table(RunTable(summary=result, thresholds=report.thresholds), console)
+    table = RunTable(summary=result, thresholds=report.thresholds)
+    print_table(table, console)
     text = _samples_text(report)
     if report.interrupted and report.kept is not None:
         text += f"; they are kept in {report.kept}: continue with --resume"
     elif not report.interrupted and str(report.target) != "-":
         text += f"; written to {report.target}"
-    print_line(console, plain_text(text))
+    print_line(console, plain_text(text + table.on_nulls))
 
 
 def _samples_text(report: RunReport | ScoreFileReport) -> str:
@@ -208,14 +212,20 @@ def _metric_verdict(report: RunReport, metric: MetricId) -> bool | None:
     return verdict_of([gate for gate in report.gates if gate.metric_id == metric])
 
 
-def print_worst(row: WorstRow | ViewedRow, console: Console, *, brief: bool = False) -> None:
+def print_worst(
+    row: WorstRow | ViewedRow,
+    console: Console,
+    *,
+    brief: bool = False,
+    without: Collection[MetricId] = (),
+) -> None:
     """Print one of the worst rows: its scores, its texts and, unless brief, its signals."""
     result = row.result
     head = Text(plain_text(row.name), "bold")
     head.append(f"  composite {number_text(result.composite_score)}", "default")
     console.print()
     print_line(console, head)
-    print_parts(console, _scores(result))
+    print_parts(console, _scores(result, without))
     for name in ("question", "answer"):
         text = result.sample.get(name) if isinstance(result.sample, Mapping) else None
         if isinstance(text, str):
@@ -225,9 +235,11 @@ def print_worst(row: WorstRow | ViewedRow, console: Console, *, brief: bool = Fa
             print_line(console, Text("  ").append(signal_text(signal, named=True)))
 
 
-def _scores(result: EvalResult) -> list[Text]:
+def _scores(result: EvalResult, without: Collection[MetricId]) -> list[Text]:
     scores = []
     for metric in result.metrics.values():
+        if metric.metric_id in without:
+            continue
         text = "null" if metric.score is None else f"{metric.score:.2f}"
         style = "red" if metric.passed is False else ""
         scores.append(Text(f"{metric.metric_id} ").append(text, style))
@@ -250,7 +262,7 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
     rows = f"{calibration.metric}{profile}, {calibration.method}: {calibration.n_labels:,} labels"
     if calibration.n_groups != calibration.n_labels:
         rows += f" in {calibration.n_groups:,} groups"
-    rows += f", {calibration.share_good:.0%} good"
+    rows += f", {100 * calibration.share_good:.0f} % good"
     if calibration.n_null:
         rows += f"; {calibration.n_null:,} without a score excluded"
     print_line(console, rows)
@@ -288,7 +300,7 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
 
 def _print_weights(refit: Refit, console: Console) -> None:
     if not refit.used:
-        told = "the weights stay as shipped: fitted ones do not rank rows held out better"
+        told = "the shipped weights are kept: fitted weights do not rank held-out rows better"
         print_line(console, told)
         return
     weights = number_table(console, "shipped", "fitted", first="weight of")
@@ -350,9 +362,19 @@ class RunTable:
     thresholds: Mapping[MetricId, float | None]
     verdicts: Mapping[str, bool | None] | None = None
 
+    @property
+    def on_nulls(self) -> str:
+        """How nulls count in the pass rates of the table, after another remark; empty without."""
+        counted_in = (
+            aggregate.n < aggregate.n_rows
+            for metric, aggregate in self.summary.shown_aggregates.items()
+            if self.thresholds.get(metric) is not None
+        )
+        return "; in pass rates of metrics, nulls count as not passed" if any(counted_in) else ""
+
     def fitting(self, console: Console, width: int) -> Table:
         """The table with the most columns that fits into ``width`` uncut."""
-        wide = console.options.update(width=_UNBOUNDED)
+        wide = console.options.update(width=UNBOUNDED)
         rows = list(self._rows())
         for layout in _LAYOUTS:
             table = self._laid_out(layout, rows)
@@ -395,7 +417,7 @@ def columns_of_numbers(names: list[str], *, roomy: bool, first: str = "metric") 
     table.add_column(first, no_wrap=True)
     for name in names:
         # A mean with its share may wrap at the space between them; a number never.
-        header = name if roomy else "\n".join(name.rsplit(" ", 1))
+        header = name if roomy else "\n".join(name.split(" ", 1))
         table.add_column(header, justify="right", no_wrap="mean" not in name)
     return table
 
@@ -425,4 +447,4 @@ def _mean_cell(mean: str, interval: str, beside: bool) -> str:
 def _verdict_text(passed: bool | None) -> Text:
     if passed is None:
         return Text(NONE)
-    return Text("pass", "green") if passed else Text("FAIL", "bold red")
+    return Text("PASS", "green") if passed else Text("FAIL", "bold red")

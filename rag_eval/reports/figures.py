@@ -82,10 +82,10 @@ def share_text(value: float | None) -> str:
         return NONE
     text = f"{value:.1%}"
     if text == "100.0%" and value != 1:
-        return "> 99.9%"
+        return "> 99.9 %"
     if text == "0.0%" and value != 0:
-        return "< 0.1%"
-    return text.replace(".0%", "%")
+        return "< 0.1 %"
+    return text.replace(".0%", "%").replace("%", " %")
 
 
 def interval_text(interval: Interval | None, *, signed: bool = False) -> str:

@@ -48,23 +48,29 @@ def report_eval_for_ci(
     SystemExit
         With code 1.
     """
-    text = "\n".join(golden_lines(result)) + "\n"
     file = sys.stdout if stream is None else stream
-    file.write(text)
-    file.flush()
+    text = write_golden_lines(result, file)
     if exit_on_fail and not result.passed:
         raise SystemExit(1)
     return text
 
 
-def golden_lines(result: EvalRunResult) -> Iterator[str]:
+def write_golden_lines(result: EvalRunResult, file: IO[str], *, is_echo: bool = False) -> str:
+    """Write the lines of a report, and return them; an echo has no verdict."""
+    text = "\n".join(golden_lines(result, is_echo=is_echo)) + "\n"
+    file.write(text)
+    file.flush()
+    return text
+
+
+def golden_lines(result: EvalRunResult, *, is_echo: bool = False) -> Iterator[str]:
     """The lines of a report."""
     failed = result.failed
     for case in (*failed, *(case for case in result.case_results if case.passed)):
         yield _case_line(case)
         if not case.passed:
             yield from _signal_lines(case)
-    yield _verdict_line(result)
+    yield _verdict_line(result, is_echo=is_echo)
     if not result.case_results:
         yield "     the dataset has no cases"
 
@@ -72,7 +78,7 @@ def golden_lines(result: EvalRunResult) -> Iterator[str]:
 def _verdict_line(result: EvalRunResult, *, is_echo: bool = False) -> str:
     n_cases, failed = len(result.case_results), result.failed
     name = plain_text(f"{result.dataset} {result.version}".strip(), _ID_LIMIT)
-    verdict = "ECHOED" if is_echo else "PASSED" if result.passed else "FAILED"
+    verdict = "NO VERDICT" if is_echo else "PASSED" if result.passed else "FAILED"
     counts = f"{n_cases - len(failed):,} of {n_cases:,} cases passed"
     errors = f", {result.n_errors:,} with errors" if result.n_errors else ""
     least = f"average {result.average:.3f} (threshold {result.min_average_score:g})"
@@ -80,7 +86,7 @@ def _verdict_line(result: EvalRunResult, *, is_echo: bool = False) -> str:
 
 
 def _case_line(case: CaseResult) -> str:
-    mark = "pass" if case.passed else "FAIL"
+    mark = "PASS" if case.passed else "FAIL"
     line = f"{mark} {case.score:.3f} {plain_text(case.id, _ID_LIMIT)}"
     return line if case.error is None else f"{line}: {plain_text(case.error, _TEXT_LIMIT)}"
 

@@ -60,7 +60,7 @@ def _error_rate(found: MetricJudging) -> str:
     rate = found.error_rate
     if rate is None or rate.low is None or rate.high is None:
         return "-"
-    return f"{rate.estimate:.0%} ({rate.low:.0%}-{rate.high:.0%})"
+    return f"{100 * rate.estimate:.0f} % ({100 * rate.low:.0f} to {100 * rate.high:.0f} %)"
 
 
 def _lines(report: JudgeReport) -> list[str]:

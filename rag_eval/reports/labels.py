@@ -169,7 +169,7 @@ def _left_out(what: str, names: tuple[str, ...]) -> str:
 def print_estimate(found: LabelEstimate, console: Console) -> None:
     """Print the estimate with and without the scores, and its assumptions."""
     result = found.result
-    print_line(console, f"{_shown(found.estimand)}: {_sentence(found)}")
+    print_line(console, _sentence(found))
     print_line(console, f"target: {_OF[result.target].format(n=result.n_rows)}")
     console.print()
     level = f"{result.interval.level * 100:g} % interval"
@@ -187,10 +187,11 @@ def _sentence(found: LabelEstimate) -> str:
     result = found.result
     sign = "+" if found.against_name is not None else ""
     text = f"{result.estimate:{sign}.3f} {interval_text(result.interval)}"
-    scores = _shown(found.scores_name)
+    scores = f" of {_shown(found.scores_name)}"
     if found.against_name is not None:
-        scores += f" minus {_shown(found.against_name)}"
-    return f"{text}, {scores}; {result.n_labels:,} labels, {found.draw.design} draw"
+        scores = f", {_shown(found.scores_name)} minus {_shown(found.against_name)}"
+    labels = f"{result.n_labels:,} labels, {found.draw.design} draw"
+    return f"{_shown(found.estimand)}{scores}: {text}; {labels}"
 
 
 def bought_text(result: PpiEstimate, metric: str) -> str:
@@ -198,7 +199,7 @@ def bought_text(result: PpiEstimate, metric: str) -> str:
     if result.weight == 0:
         return f"{metric} did not help, so its scores were not used"
     rho = number_text(result.correlation)
-    text = f"{metric}: correlation with the labels {rho}, weight {result.weight:.2f}"
+    text = f"{metric}: correlation with the labels {rho}, weight of the scores {result.weight:.2f}"
     if result.equivalent_labels is None:
         return text
     if result.equivalent_labels <= result.n_labels:

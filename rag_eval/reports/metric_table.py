@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from rich import box
 from rich.console import Console
@@ -10,29 +11,42 @@ from rich.table import Table
 from rich.text import Text
 
 from rag_eval.metrics.catalogue import CatalogueEntry
+from rag_eval.reports.console import UNBOUNDED
 from rag_eval.reports.plain_text import plain_text
+
+_COLUMNS: Final = ("metric", "kind", "cost", "range", "better", "needs", "description")
+# Columns that a narrow window drops, in this order: `rag-eval metrics NAME` has them.
+_SPARE: Final = ("range", "better", "cost", "kind")
+_OF_WORDS: Final = ("needs", "description")
+# Width that columns of words have beyond their longest words.
+_SLACK: Final = 20
 
 
 def print_metrics(entries: Iterable[CatalogueEntry], console: Console) -> None:
-    """Print one or two lines per metric."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    for name in ("metric", "kind", "cost", "range", "better", "needs", "description"):
-        table.add_column(name, no_wrap=name != "description" and name != "needs", overflow="fold")
-    for entry in entries:
-        table.add_row(*(Text(plain_text(cell)) for cell in _cells(entry)))
+    """Print a table with a row per metric, with as many columns as fit."""
+    rows = [_cells(entry) for entry in entries]
+    unbounded = console.options.update(width=UNBOUNDED)
+    for n_spared in range(len(_SPARE) + 1):
+        table = _table([name for name in _COLUMNS if name not in _SPARE[:n_spared]], rows)
+        if console.measure(table, options=unbounded).minimum + _SLACK <= console.width:
+            break
     console.print(table)
 
 
-def _cells(entry: CatalogueEntry) -> tuple[str, ...]:
-    return (
-        entry.id,
-        entry.kind + ("*" if entry.judge == "can" else ""),
-        entry.cost,
-        range_text(entry.range),
-        _direction(entry),
-        ", ".join(entry.needs) or "–",
-        entry.summary,
-    )
+def _table(names: list[str], rows: Iterable[dict[str, str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    for name in names:
+        table.add_column(name, no_wrap=name not in _OF_WORDS, overflow="fold")
+    for cells in rows:
+        table.add_row(*(Text(plain_text(cells[name])) for name in names))
+    return table
+
+
+def _cells(entry: CatalogueEntry) -> dict[str, str]:
+    kind = entry.kind + ("*" if entry.judge == "can" else "")
+    needs = ", ".join(entry.needs) or "–"
+    words = (entry.id, kind, entry.cost, range_text(entry.range), _direction(entry), needs)
+    return dict(zip(_COLUMNS, (*words, entry.summary), strict=True))
 
 
 def range_text(bounds: tuple[float, float]) -> str:
@@ -58,7 +72,7 @@ def print_metric(entry: CatalogueEntry, console: Console) -> None:
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         if value:
-            console.print(Text(plain_text(f"{name.ljust(width)}  {value}")), soft_wrap=True)
+            console.print(Text(f"{name.ljust(width)}  {plain_text(value)}"), soft_wrap=True)
 
 
 _JUDGE = {"no": "not used", "can": "optional", "must": "required"}

@@ -57,16 +57,17 @@ _ASCII_SIGNS: Final = {"supported": "+", "weak": "~", "unsupported": "x"}
 def print_overview(found: Overview, source: str, command: str, console: Console) -> None:
     """Print the statistics of a result file, its worst rows, and the next command."""
     summary = found.summary
-    print_table(RunTable(summary=summary, thresholds=found.thresholds), console)
+    table = RunTable(summary=summary, thresholds=found.thresholds)
+    print_table(table, console)
     rows = f"{counted(summary.n_rows, 'row')}, {summary.n_passed:,} passed"
-    print_line(console, plain_text(f"{source}: {rows}"))
+    print_line(console, plain_text(f"{source}: {rows}{table.on_nulls}"))
     for row in found.worst:
-        print_worst(row.viewed(), console, brief=True)
+        print_worst(row.viewed(), console, brief=True, without=summary.left_out)
     if found.worst:
         console.print()
     if found.interrupted:
         print_line(console, Text("INTERRUPTED  only some of the samples were scored", "yellow"))
-    print_notes(summary.notes, console)
+    print_notes(summary.shown_notes, console)
     if found.worst:
         print_line(console, Text(f"to show a row in full: {plain_text(command)}", "dim"))
 
@@ -111,7 +112,7 @@ class _RowPage:
         result, signature = self._result, self._result.signature
         head = Text("").append(plain_text(self._row.name), "bold")
         head.append(f"  composite {number_text(result.composite_score)}  ", "default")
-        head.append("pass" if result.passed else "FAIL", "green" if result.passed else "bold red")
+        head.append("PASS" if result.passed else "FAIL", "green" if result.passed else "bold red")
         if signature is not None:
             head.append(f"  profile {plain_text(signature.profile)}", "dim")
         if result.language is not None:

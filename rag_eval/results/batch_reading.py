@@ -86,7 +86,7 @@ def _counted(results: list[EvalResult], said: Mapping[str, Any]) -> BatchEvalRes
     scores, reasons, _ = tally.columns.matrices()
     said_fields = {one.name: getattr(summary, one.name) for one in fields(BatchSummary)}
     return BatchEvalResult(
-        **{**said_fields, **_not_measured(summary.metrics, reasons)},
+        **said_fields,
         scores=scores,
         null_reasons=reasons,
         composite_scores=np.array(tally.columns.composite),
@@ -134,6 +134,7 @@ class Tally:
             evaluated_at=self._last.evaluated_at,
             signature=self._last.signature,
             notes=list(map(str, notes)) if isinstance(notes, list) else [],
+            **_not_measured(self.thresholds, self.columns.matrices()[1]),
         )
 
 

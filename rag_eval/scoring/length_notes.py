@@ -116,7 +116,7 @@ def _sentence(metric: MetricId, found: LengthCorrelation) -> str:
         return ""
     side = "rises" if one.estimate > 0 else "falls"
     given = " at equal native score" if found.given_native else ""
-    why = "" if found.given_native else "; whether such answers are better, no native score says"
+    why = "" if found.given_native else "; no native score shows whether such answers are better"
     return (
         f"{metric} by the judge {side} with the length of the answer{given}: rank correlation "
         f"{one.estimate:.2f} ({one.low:.2f} to {one.high:.2f}) over {found.n_rows:,} rows{why}"

@@ -88,7 +88,7 @@ def test_table(scores: Path, labels: Path) -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     lines = [line.split() for line in done.stdout.splitlines()]
     assert done.stdout.startswith(
-        "faithfulness (overlap), isotonic: 60 labels in 30 groups, 68% good\n"
+        "faithfulness (overlap), isotonic: 60 labels in 30 groups, 68 % good\n"
     )
     assert ["value", "95", "%", "interval"] in lines
     found = wanted(groups=[row["topic"] for row in LABELS])
@@ -145,7 +145,7 @@ def test_weights_are_shown_with_what_they_gain(museum_run: Path, museum_labels: 
     assert refit is not None
     assert refit.used
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert done.stdout.startswith("faithfulness (grounded), logistic: 80 labels, 66% good\n")
+    assert done.stdout.startswith("faithfulness (grounded), logistic: 80 labels, 66 % good\n")
     assert ["AUROC", "on", "held-out", "rows", f"{refit.shipped_auroc:.3f}", "–"] in lines
     gain = ["gain", "of", "fitted", "weights", f"{refit.gain.estimate:+.3f}"]
     assert [*gain, f"{refit.gain.low:.3f}", "to", f"{refit.gain.high:.3f}"] in lines
@@ -163,7 +163,7 @@ def test_weights_left_as_they_are(tmp_path: Path, museum_run: Path, museum_label
     ]
     done = run(museum_run, json_lines(tmp_path / "coins.jsonl", coins))
     assert done.exit_code == 0
-    told = "the weights stay as shipped: fitted ones do not rank rows held out better\n"
+    told = "the shipped weights are kept: fitted weights do not rank held-out rows better\n"
     assert done.stdout.endswith(told)
     few = run(museum_run, json_lines(tmp_path / "few.jsonl", coins[:29]))
     why = "the weights of faithfulness were not refitted: a refit takes 30 labelled rows, 8 of each"
@@ -213,7 +213,7 @@ def test_null_scores_are_counted(tmp_path: Path, labels: Path) -> None:
     rows = [{"id": f"q{row}", "score": None if row < 20 else row / 60} for row in range(N_ROWS)]
     done = run(json_lines(tmp_path / "s.jsonl", rows), labels)
     assert done.exit_code == 0
-    assert "40 labels, 68% good; 20 without a score excluded" in done.stdout
+    assert "40 labels, 68 % good; 20 without a score excluded" in done.stdout
 
 
 # ------------------------------------------------------------------------------ kinds of files
@@ -425,7 +425,11 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         ),
         ("s.csv", "", "s.csv: line 1 must name the columns"),
         ("s.csv", "id,score,id\n", "s.csv: line 1 names the column 'id' twice"),
-        ("s.csv", "id,score\na,1,2\n", 's.csv, line 2 ("a"): 3 cells under 2 columns'),
+        (
+            "s.csv",
+            "id,score\na,1,2\n",
+            's.csv, line 2 ("a"): 3 cells, but the header names 2 columns',
+        ),
         ("s.csv", 'id,score\na,"1\n', "s.csv, line 2: is not CSV: unexpected end of data"),
         ("s.csv", "id,score\n\nq1,x\n", "s.csv, line 3 (\"q1\"): score must be a number, got 'x'"),
         ("s.parquet", "", "s.parquet is not valid Parquet"),

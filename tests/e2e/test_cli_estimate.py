@@ -92,8 +92,8 @@ def test_estimate_prints_both_intervals_and_what_the_scores_bought(
     )
     interval, alone = found["interval"], found["labelsAlone"]
     assert done.stdout.startswith(
-        f"mean human verdict: {found['estimate']:.3f} "
-        f"[{interval['low']:.3f}, {interval['high']:.3f}], {scores}; 80 labels, uniform draw\n"
+        f"mean human verdict of {scores}: {found['estimate']:.3f} "
+        f"[{interval['low']:.3f}, {interval['high']:.3f}]; 80 labels, uniform draw\n"
         "target: mean over these 200 rows\n"
     )
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -124,7 +124,7 @@ def test_estimate_of_the_population_by_a_judge(scores: Path, labels: Path) -> No
         *("--target", "population", "--cluster-by", "document", "--level", "0.9"),
     )
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith("mean judge verdict: ")
+    assert done.stdout.startswith("mean judge verdict of ")
     assert "target: mean over the population from which these 200 rows were drawn" in done.stdout
     assert "90 % interval" in done.stdout
     assert "how far people agree with it needs human labels" in done.stdout
@@ -137,7 +137,7 @@ def test_estimate_of_a_difference(scores: Path, labels: Path, tmp_path: Path) ->
         *("--against", scores, "--against-labels", theirs),
     )
     assert done.exit_code == 0
-    assert done.stdout.startswith("difference in mean human verdict: +0.")
+    assert done.stdout.startswith("difference in mean human verdict, ")
     assert f"{scores} minus {scores}" in done.stdout
     # Scores that do not differ tell nothing of labels that do.
     assert "did not help" in done.stdout

@@ -84,7 +84,7 @@ def test_a_run_in_ci(app: Path, function: str) -> None:
     assert done.stdout.splitlines() == [
         "FAIL 0.000 b",
         "     0.000 expected_output",
-        "pass 1.000 a",
+        "PASS 1.000 a",
         "FAILED d 1: 1 of 2 cases passed, average 0.500 (threshold 0.7)",
     ]
     talk = ["talk of a", "talk of b"] if function == "answer" else []
@@ -138,10 +138,11 @@ def test_without_a_runner_it_is_a_smoke_check() -> None:
     done = golden("run", EXAMPLE, "--ci")
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-1] == (
-        "FAILED observatory-visitors 1.0.0: 0 of 5 cases passed, average 0.000 (threshold 0.7)"
+        "NO VERDICT observatory-visitors 1.0.0: 0 of 5 cases passed, average 0.000 (threshold 0.7)"
     )
     assert done.stderr == (
-        "no --runner: this only checked the file; scores do not affect the result\n"
+        "no --runner was given: the recorded outputs, or else the inputs, were scored, which only "
+        "checks the file\n"
     )
     assert golden("run", EXAMPLE, "--gate").exit_code == 1
 
@@ -149,7 +150,7 @@ def test_without_a_runner_it_is_a_smoke_check() -> None:
 def test_recorded_outputs_stand_in_for_a_runner(tmp_path: Path) -> None:
     case = {"id": "a", "input": "q", "expectedOutput": "yes", "actualOutput": "yes, sure"}
     done = golden("run", written(tmp_path, "golden.json", [case]), "--gate", "--ci")
-    assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "pass 1.000 a")
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "PASS 1.000 a")
 
 
 def test_what_a_dataset_says_cannot_move_the_cursor_or_command_ci(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_case_that_takes_too_long_ctrl_c_and_sigterm(tmp_path: Path) -> None:
             stdout, stderr = process.communicate()
         assert process.returncode == code
         assert "FAIL 0.000 b: interrupted before it was run" in stdout
-        assert "pass 1.000 a" in stdout
+        assert "PASS 1.000 a" in stdout
         assert stderr == "\ninterrupted; 1 of 3 cases were run\n"
 
 

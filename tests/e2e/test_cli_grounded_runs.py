@@ -44,7 +44,7 @@ def calibration(tmp_path: Path, many: Path) -> Path:
     assert run(many, *GROUNDED, "--output", scores, "--quiet").exit_code == 0
     done = invoke("calibrate", scores, labels, "--metric", "faithfulness", "--output", file)
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith("faithfulness (grounded), logistic: 60 labels, 50% good\n")
+    assert done.stdout.startswith("faithfulness (grounded), logistic: 60 labels, 50 % good\n")
     return file
 
 

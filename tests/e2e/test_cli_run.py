@@ -31,7 +31,7 @@ def test_table() -> None:
     assert notes[0].startswith("note: these are the scores of rag-eval-node-ts (--profile overlap)")
     assert run(HANDBOOK, "--profile", "overlap").stderr == fields
     lines = done.stdout.splitlines()
-    names = "metric mean [95%] median min max std threshold pass nulls null"
+    names = "metric mean [95 %] median min max std threshold pass nulls null"
     assert [word for word in lines[0].split() if word != "rate"] == names.split()
     recall = next(line for line in lines if line.startswith("context_recall")).split()
     assert recall == [
@@ -52,7 +52,7 @@ def test_table() -> None:
     relevance = next(line for line in lines if line.startswith("context_relevance"))
     assert "0.01 [too few] (66/66)" in relevance
     assert next(line for line in lines if line.startswith("composite")).split()[4] == "(66/66)"
-    assert "66 samples scored" in lines
+    assert "66 samples scored; in pass rates of metrics, nulls count as not passed" in lines
     assert (
         lines[-1]
         == "no gate set: add --min-mean faithfulness=0.7, or compare runs with rag-eval gate"
@@ -80,7 +80,20 @@ def test_passing(good: Path) -> None:
     done = run(good, *FAITH, "--min-mean", "faithfulness=1")
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-1] == "PASS  faithfulness mean 1.00 (2/2) is at least 1.00"
-    assert "pass" in next(line for line in done.stdout.splitlines() if line.startswith("faith"))
+    assert "PASS" in next(line for line in done.stdout.splitlines() if line.startswith("faith"))
+
+
+def test_the_composite_row_has_the_verdict_of_the_pass_rate(mixed: Path) -> None:
+    """Regression: it said FAIL if only a mean was too low."""
+
+    def verdict(*gates: object) -> str:
+        lines = run(mixed, *FAITH, *gates).stdout.splitlines()
+        return next(line.split()[-1] for line in lines if line.startswith("composite"))
+
+    mean = ("--min-mean", "faithfulness=0.9")
+    assert verdict(*mean) == "–"
+    assert verdict(*mean, "--min-pass-rate", 0.5) == "PASS"
+    assert verdict("--min-pass-rate", 1) == "FAIL"
 
 
 def test_gates(mixed: Path) -> None:
@@ -196,7 +209,7 @@ def test_counts_of_millions_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> N
     lines = text.getvalue().splitlines()
     assert max(map(len, lines[:20])) <= 80
     assert "(1000000/1000000)" in text.getvalue()
-    assert sum(line.split()[-1:] == ["FAIL"] for line in lines) == 8
+    assert sum(line.split()[-1:] == ["FAIL"] for line in lines) == 7
 
 
 def test_a_field_to_slice_by_that_no_row_has_is_told(good: Path) -> None:

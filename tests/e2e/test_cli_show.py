@@ -71,7 +71,7 @@ def test_the_whole_is_the_table_of_the_run_and_its_worst_rows(folder: Path, name
         decides = PROFILE_METRICS[profile][metric].threshold is not None
         passed = f"{aggregate.pass_rate:.2f}" if decides else "–"
         assert shown == [passed, f"{aggregate.null_rate:.2f}"]
-    assert f"{folder / name}: 66 rows, {run.result.n_passed} passed\n" in done.stdout
+    assert f"{folder / name}: 66 rows, {run.result.n_passed} passed; in pass rates" in done.stdout
     assert "verdict" not in done.stdout
     heads = [line for line in done.stdout.splitlines() if line.startswith("row ")]
     assert [line.split('"')[1] for line in heads] == [row.name.split('"')[1] for row in run.worst]

@@ -287,17 +287,18 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("run samples.jsonl --min-mean faithfulness=high", ["such as 0.7 or 70%", "'high'"]),
     (
         "run samples.jsonl --min-mean faithfulness=90",
-        "--min-mean: faithfulness must be between 0 and 1, got 90; for 90 percent, write 90%",
+        "--min-mean: faithfulness must be between 0 and 1, got 90; to give a percentage, write 90%",
     ),
     (
         "run samples.jsonl --min-pass-rate 90",
         "Invalid value for '--min-pass-rate': expected a share from 0 to 1, such as 0.9 or "
         "90%, got "
-        "'90'; for 90 percent, write 90%; see rag-eval run --help",
+        "'90'; to give a percentage, write 90%; see rag-eval run --help",
     ),
     (
         "run samples.jsonl --thresholds faithfulness=70",
-        "--thresholds: faithfulness must be between 0 and 1, got 70; for 70 percent, write 70%",
+        "--thresholds: faithfulness must be between 0 and 1, got 70; to give a percentage, "
+        "write 70%",
     ),
     (
         "run samples.jsonl --profile groundet",

@@ -31,16 +31,18 @@ SCORING = {
 }
 
 NULLS = {
-    NullReason.JUDGE_FAILED: "the function raised, the server refused the call for good, or the "
-    "reply was longer than 4 MB",
-    NullReason.JUDGE_UNPARSED: "twice no JSON of the wanted form, or without the mark",
-    NullReason.JUDGE_INCOMPLETE: "twice verdicts were missing, doubled or of nothing asked about",
+    NullReason.JUDGE_FAILED: "the function raised an exception, the server rejected the call, or "
+    "the reply was longer than 4 MB",
+    NullReason.JUDGE_UNPARSED: "two replies had no JSON of the expected form, or lacked the mark",
+    NullReason.JUDGE_INCOMPLETE: "two replies lacked verdicts, repeated some, or gave some "
+    "that were not requested",
     NullReason.JUDGE_REFUSED: "the model declined",
-    NullReason.JUDGE_TRUNCATED: "the reply was cut by the limit of its tokens",
-    NullReason.JUDGE_TIMED_OUT: "twice no reply within `call_timeout_s`, or `run_timeout_s` over",
-    NullReason.JUDGE_UNREACHABLE: "faults or rate limits of the server to the last try",
+    NullReason.JUDGE_TRUNCATED: "the reply was cut at its token limit",
+    NullReason.JUDGE_TIMED_OUT: "no reply within `call_timeout_s`, twice; or `run_timeout_s` "
+    "was reached",
+    NullReason.JUDGE_UNREACHABLE: "the server failed or limited the rate until the last retry",
     NullReason.JUDGE_BUDGET: "not asked: `max_calls` or `budget_usd` was reached",
-    NullReason.JUDGE_INTERRUPTED: "not asked any more: Ctrl-C, or the judge cannot be used",
+    NullReason.JUDGE_INTERRUPTED: "not asked: the run was interrupted, or the judge is unavailable",
 }
 
 

@@ -80,16 +80,16 @@ def test_a_row_is_called_by_its_last_line(tmp_path: Path) -> None:
     rows, numbers, faults = read(written(tmp_path, data))
     assert [row["id"] for row in rows] == ["a", "b", "a"]
     assert numbers == [2, 4, 10]
-    assert faults == ["line 9: 3 cells under 4 columns"]
+    assert faults == ["line 9: 3 cells, but the header names 4 columns"]
 
 
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ("a,q,x\n", "line 3: 3 cells under 4 columns"),
-        ("a,q,x,[],\n", "line 3: 5 cells under 4 columns"),
-        ('a,"q\n\n",x\n', "line 5: 3 cells under 4 columns"),
-        ("a\n", "line 3: 1 cells under 4 columns"),
+        ("a,q,x\n", "line 3: 3 cells, but the header names 4 columns"),
+        ("a,q,x,[],\n", "line 3: 5 cells, but the header names 4 columns"),
+        ('a,"q\n\n",x\n', "line 5: 3 cells, but the header names 4 columns"),
+        ("a\n", "line 3: 1 cell, but the header names 4 columns"),
     ],
 )
 def test_rows_of_another_width(tmp_path: Path, row: str, fault: str) -> None:

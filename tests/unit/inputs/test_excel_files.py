@@ -80,7 +80,7 @@ def test_rows_of_another_width(tmp_path: Path) -> None:
     [block] = Input(path).blocks()
     assert block.origin is not None
     assert block.sample(0) == {**SAMPLE, "year": ""}
-    assert list(map(str, block.origin.faults)) == ["row 3: 7 cells under 5 columns"]
+    assert list(map(str, block.origin.faults)) == ["row 3: 7 cells, but the header names 5 columns"]
 
 
 def test_a_column_that_is_there_twice(tmp_path: Path) -> None:

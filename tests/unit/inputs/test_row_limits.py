@@ -310,7 +310,9 @@ def test_a_table_of_40_000_columns_is_read(tmp_path: Path) -> None:
     assert sum(map(len, found)) == 1
     assert found[0].sample(0)["column 39999"] == "column 39999"
     assert found[0].origin is not None
-    assert [fault.fault for fault in found[0].origin.faults] == ["40004 cells under 40003 columns"]
+    assert [fault.fault for fault in found[0].origin.faults] == [
+        "40,004 cells, but the header names 40,003 columns"
+    ]
     missing = refused(lambda: score_file(path, tmp_path / "s.csv", columns=["column"]))
     assert missing.endswith("column 15, column 16 and 39983 more")
     path.write_text(f"question,b,a,{','.join(others)},a,b,a\n")

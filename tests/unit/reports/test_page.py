@@ -231,7 +231,7 @@ def test_a_metric_without_a_threshold_says_nothing_of_rows_that_pass(root: Eleme
     assert cards["context_relevance"].one("p", cls="met").text == "no threshold"
     assert "%" not in cards["context_relevance"].one("p", cls="met").text
     met = cards["context_recall"].one("p", cls="met").text
-    assert re.fullmatch(r"threshold 0\.60, [\d.]+% of rows pass", met)
+    assert re.fullmatch(r"threshold 0\.60, [\d.]+\u00a0% of rows pass", met)
 
 
 def test_a_metric_of_which_less_is_better_says_so() -> None:

@@ -240,11 +240,11 @@ def test_intervals_share_a_scale_with_nothing_in_its_middle() -> None:
 
 def test_numbers_are_never_rounded_to_certainty() -> None:
     assert [share_text(x) for x in (0.0, 0.0004, 0.5, 0.99999, 1.0, math.nan)] == [
-        "0%",
-        "< 0.1%",
-        "50%",
-        "> 99.9%",
-        "100%",
+        "0 %",
+        "< 0.1 %",
+        "50 %",
+        "> 99.9 %",
+        "100 %",
         "–",
     ]
     assert [p_value_text(p) for p in (0.0004, 0.0006, 1.0)] == ["< 0.001", "0.001", "1.000"]

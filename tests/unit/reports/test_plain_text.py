@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_eval.reports.plain_text import plain_lines, plain_text
+from rag_eval.reports.plain_text import plain_lines, plain_text, without_python
 from tests.tables import every_row
 
 
@@ -99,3 +99,18 @@ def test_limit() -> None:
 def test_long_texts_of_marks_end(mark: str) -> None:
     """Looking behind each to the start of the line takes minutes."""
     assert mark[-1] in plain_text(mark * 200_000)
+
+
+@every_row(
+    ("text", "shown"),
+    [
+        ("add --x (in Python: x=True) to go on", "add --x to go on"),
+        (
+            "give --band LOW:HIGH (in Python: band=(low, high)). Or not",
+            "give --band LOW:HIGH. Or not",
+        ),
+        ("a file (in Python)", "a file (in Python)"),
+    ],
+)
+def test_the_command_line_does_not_tell_what_python_takes(text: str, shown: str) -> None:
+    assert without_python(text) == shown

@@ -28,7 +28,7 @@ def test_it_says_the_verdict_its_reason_and_each_metric() -> None:
     assert lines[0] == "## rag-eval: failed"
     assert "**Failed:** pass rate 0.50 (1/2) is below 1.00" in lines
     assert "2 samples from data/samples.jsonl, 1 passed." in lines
-    assert "| faithfulness | 0.50 | 0.09 to 0.91 | 2/2 | 50% | 0.7 |" in lines
+    assert "| faithfulness | 0.50 | 0.09 to 0.91 | 2/2 | 50 % | 0.7 |" in lines
     assert any(line.startswith("| **composite** | 0.50 |") for line in lines)
 
 

@@ -69,7 +69,7 @@ def test_length_that_comes_of_being_better_is_no_bias() -> None:
         [(name, text, judged(s["faithfulness"].score, None)) for name, text, s in better]
     )
     assert "at equal native score" not in note
-    assert note.endswith("whether such answers are better, no native score says")
+    assert note.endswith("no native score shows whether such answers are better")
 
 
 def test_chance_few_rows_and_a_flat_judge_give_no_warning() -> None:
