@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -335,6 +335,13 @@ class ByMetric(Mapping[MetricId, _Value], Generic[_Value]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    # A Mapping's own views look each key up in Python.
+    def values(self) -> ValuesView[_Value]:
+        return self._values.values()
+
+    def items(self) -> ItemsView[MetricId, _Value]:
+        return self._values.items()
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._values]

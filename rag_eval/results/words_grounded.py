@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import Evidence, GroundedDetails
@@ -71,9 +71,9 @@ class RowFacts:
     has_fitted_weights: bool
 
     @cached_property
-    def answer_evidence(self) -> tuple[SentenceEvidence, ...]:
+    def answer_evidence(self) -> _Claims:
         """That of faithfulness and of hallucination_rate."""
-        return _evidence(self.details.answer or ())
+        return _claims(self.details.answer or (), self.answer)
 
     @property
     def truth(self) -> str:
@@ -115,13 +115,18 @@ class Lacking(Protocol):
 
 def missing_words(found: Lacking, place: str) -> list[str]:
     """``50 here, 40 in the context``, ``numbers in no context: 7, 9``, and the same of names."""
-    opposed = found.contradiction
-    words = [] if opposed is None else [f"{opposed[0]} here, {opposed[1]} in the {place}"]
-    numbers = [number for number in found.missing_numbers if not opposed or number != opposed[0]]
-    kinds = {"numbers": numbers, "names": found.missing_names}
-    words += [f"{kind} in no {place}: {', '.join(some)}" for kind, some in kinds.items() if some]
-    far = ", ".join(f"{left} and {right}" for left, right in found.far_names)
-    return [*words, f"names far from each other: {far}"] if far else words
+    words, opposed, numbers = [], found.contradiction, found.missing_numbers
+    if opposed is not None:
+        words.append(f"{opposed[0]} here, {opposed[1]} in the {place}")
+        numbers = [number for number in numbers if number != opposed[0]]
+    if numbers:
+        words.append(f"numbers in no {place}: {', '.join(numbers)}")
+    if found.missing_names:
+        words.append(f"names in no {place}: {', '.join(found.missing_names)}")
+    if found.far_names:
+        far = ", ".join(f"{left} and {right}" for left, right in found.far_names)
+        words.append(f"names far from each other: {far}")
+    return words
 
 
 def _window(found: SentenceEvidence) -> str:
@@ -134,25 +139,42 @@ def _window(found: SentenceEvidence) -> str:
     )
 
 
-def _of_sentences(
-    metric: MetricId, words: str, sentences: Sequence[SentenceEvidence], text: str
-) -> Words:
+class _Claims(NamedTuple):
+    """Sentences of a text, and of those below the cut that claim something what chunks have.
+
+    ``low`` has the place of each, what is said of it, its text and its chunk.
+    """
+
+    evidence: tuple[SentenceEvidence, ...]
+    low: list[tuple[int, str, str, int | None]]
+
+
+def _claims(sentences: Sequence[Evidence], text: str) -> _Claims:
+    evidence = _evidence(sentences)
+    low = []
+    for place, found in enumerate(evidence):
+        if found.support < SENTENCE_CUT and not found.no_claim:
+            lacking = "; ".join([_window(found), *missing_words(found, "context")])
+            message = f"Low support ({three_decimals(found.support)}): {lacking}."
+            low.append((place, message, text[slice(*found.span)], found.chunk))
+    return _Claims(evidence, low)
+
+
+def _of_sentences(metric: MetricId, words: str, claims: _Claims) -> Words:
     """One signal per sentence below the cut that claims something: what the chunks have of it."""
     signal, severity = SENTENCE_SIGNALS[metric]
     signals = tuple(
         EvalSignal(
-            id=f"{signal}-{index}",
+            id=f"{signal}-{place}",
             metric_id=metric,
             severity=severity,
-            message=f"Low support ({three_decimals(found.support)}): "
-            f"{'; '.join([_window(found), *missing_words(found, 'context')])}.",
-            evidence=text[slice(*found.span)],
-            context_chunk_index=found.chunk,
+            message=message,
+            evidence=sentence,
+            context_chunk_index=chunk,
         )
-        for index, found in enumerate(sentences)
-        if found.support < SENTENCE_CUT and not found.no_claim
+        for place, message, sentence, chunk in claims.low
     )
-    return words, signals, {"evidence": sentences}
+    return words, signals, {"evidence": claims.evidence}
 
 
 def _faithfulness(facts: RowFacts, score: float) -> Words:
@@ -164,8 +186,7 @@ def _faithfulness(facts: RowFacts, score: float) -> Words:
         f"words{weighed}: {three_decimals(score)}. A low score is strong evidence, a high score is "
         "weak evidence."
     )
-    evidence = facts.answer_evidence
-    explanation, signals, more = _of_sentences("faithfulness", words, evidence, facts.answer)
+    explanation, signals, more = _of_sentences("faithfulness", words, facts.answer_evidence)
     if facts.details.losses is not None:
         more["losses"] = Losses.of(facts.details.losses)
     return explanation, signals, more
@@ -176,7 +197,7 @@ def _hallucination_rate(facts: RowFacts, score: float) -> Words:
         f"Share of answer sentences with a support of at least 0.60: {three_decimals(score)} (1 "
         "means no hallucination; citation labels are not counted)."
     )
-    return _of_sentences("hallucination_rate", words, facts.answer_evidence, facts.answer)
+    return _of_sentences("hallucination_rate", words, facts.answer_evidence)
 
 
 def _context_recall(facts: RowFacts, score: float) -> Words:
@@ -186,7 +207,7 @@ def _context_recall(facts: RowFacts, score: float) -> Words:
         f"Support of {counted(len(sentences), 'ground truth sentence')} by the contexts"
         f"{which if n_truths > 1 else ''}: {three_decimals(score)}."
     )
-    return _of_sentences("context_recall", words, _evidence(sentences), facts.truth)
+    return _of_sentences("context_recall", words, _claims(sentences, facts.truth))
 
 
 def _context_relevance(facts: RowFacts, score: float) -> Words:
@@ -309,7 +330,7 @@ def _zero_details(metric: MetricId, cause: Cause, facts: RowFacts) -> dict[str, 
     """
     answer = facts.details.answer
     if cause == Cause.REFUSAL and metric in _OF_ANSWER and answer is not None:
-        return {"evidence": facts.answer_evidence}
+        return {"evidence": facts.answer_evidence.evidence}
     if metric in ("context_relevance", "context_precision") and cause == Cause.NO_CONTEXT:
         return {"chunk_scores": (0.0,) * facts.n_chunks}
     return {}

@@ -149,7 +149,8 @@ class ScoredRow:
         is_null = math.isnan(score)
         computed = self.computed.get(metric)
         if computed is not None:
-            more = {"null_reason": computed.null_reason, **more}
+            if computed.null_reason and "null_reason" not in more:
+                more["null_reason"] = computed.null_reason
             calibration = self.plan.calibrations.get(metric)
             if calibration is not None:
                 native = None if computed.null_reason else computed.score

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -225,6 +226,7 @@ class RunWatch:
         """Look at the rows of a block, whose first is row ``first_row`` of the run."""
         verdicts = judge_rows(scored.scores, self._plan, scored.null_reasons)
 
+        @cache  # one of the worst may be drawn, too
         def row(place: int) -> KeptRow:
             return KeptRow.of(scored, place, first_row, self._plan)
 

@@ -98,10 +98,14 @@ class RowSentences(NamedTuple):
 _NO_SENTENCES: Final = RowSentences((), ())
 
 
-def sentences_of_rows(results: Iterable[EvalResult]) -> Iterator[RowSentences]:
-    """The sentences of several rows: what is computed again is computed for all of them at once."""
-    every = list(results)
-    asked = [_asked(one, text_of(one, "answer"), shown_truth(one)) for one in every]
+def sentences_of_rows(
+    rows: Iterable[tuple[EvalResult, str, str, Sequence[str]]],
+) -> Iterator[RowSentences]:
+    """The sentences of several rows, given with answer, shown ground truth and contexts.
+
+    What has to be computed again is computed for all of them at once.
+    """
+    asked = [_asked(*row) for row in rows]
     by_overlap = _by_overlap([one for one in asked if isinstance(one, _Asked)])
     for one in asked:
         yield next(by_overlap) if isinstance(one, _Asked) else one
@@ -132,14 +136,16 @@ def _profile(result: EvalResult) -> str:
 
 
 def _sentences(result: EvalResult, answer: str, truth: str) -> RowSentences:
-    found = _asked(result, answer, truth)
+    found = _asked(result, answer, truth, contexts_of(result))
     return next(_by_overlap([found])) if isinstance(found, _Asked) else found
 
 
-def _asked(result: EvalResult, answer: str, truth: str) -> _Asked | RowSentences:
+def _asked(
+    result: EvalResult, answer: str, truth: str, contexts: Sequence[str]
+) -> _Asked | RowSentences:
     """The sentences by their evidence, or what has to be asked for in the overlap profile."""
-    contexts, metrics = contexts_of(result), result.metrics
-    if not contexts or not any(metric in metrics for metric in _OF_ANSWER):
+    metrics = dict(result.metrics.items())
+    if not contexts or metrics.keys().isdisjoint(_OF_ANSWER):
         answer = ""
     if not contexts or "context_recall" not in metrics:
         truth = ""

@@ -202,14 +202,13 @@ def _metric(
             _clipped(judged.message, 1000),
             [_finding(one, limits) for one in judged.details[:most]],
         )
-    notes = [] if found.threshold is None else [_threshold_note(found.threshold)]
-    before = old.get(name)
-    if before is not None:
-        notes.insert(0, f"baseline {score_text(before)}")
+    notes = () if found.threshold is None else _threshold_note(found.threshold)
+    if name in old:
+        notes = (f"baseline {score_text(old[name])}", *notes)
     if found.probability is not None:
-        notes.append(f"probability of good {share_text(found.probability)}")
+        notes = (*notes, f"probability of good {share_text(found.probability)}")
     if found.mode != "heuristic":
-        notes.append(found.mode)
+        notes = (*notes, found.mode)
     return (
         shown_name(name),
         null_text(found) if score is None else score_text(score),
@@ -230,8 +229,8 @@ def _metric(
 
 
 @lru_cache(100)
-def _threshold_note(threshold: float) -> str:
-    return f"threshold {limit_text(threshold)}"
+def _threshold_note(threshold: float) -> tuple[str, ...]:
+    return (f"threshold {limit_text(threshold)}",)
 
 
 def _finding(found: Mapping[str, Any], limits: Limits) -> tuple[bool | None, list[Any]]:

@@ -172,7 +172,10 @@ class _Details:
             if self.n_left <= 0:
                 break
             some = rows[begin : begin + _BLOCK_ROWS]
-            views = sentences_of_rows(row.viewed.result for row in some)
+            views = sentences_of_rows(
+                (row.viewed.result, row.texts.answer, row.texts.truth, row.texts.contexts)
+                for row in some
+            )
             opened = [(row, found, LONG) for row, found in zip(some, views, strict=True)]
             for block in self._cut(opened):
                 found = self._pack(begin, block)
@@ -316,10 +319,11 @@ def _keys(
     }
     nulls: dict[str, dict[str, list[int]]] = {}
     failing: dict[str, list[int]] = {}
+    results = [dict(row.result.metrics.items()) for row in viewed]
     for name in metrics:
         column = columns[name] = []
-        for place, row in enumerate(viewed):
-            found = row.result.metrics.get(name)
+        for place, result in enumerate(results):
+            found = result.get(name)
             score = None if found is None else number(found.score)
             column.append(score)
             if score is None:
