@@ -136,6 +136,16 @@ class RunComparison:
         return text if n else ""
 
     @property
+    def null_lines(self) -> tuple[str, ...]:
+        """The metrics that lost scores over all rows, in words."""
+        return tuple(
+            f"{change.name}: {change.nulls}"
+            + (f": {change.verdict}" if change.verdict is Status.MISSING_SCORES else "")
+            for change in self.changes
+            if change.slice is None and change.nulls is not None and change.nulls.n_lost
+        )
+
+    @property
     def edited(self) -> tuple[str, ...]:
         """Ids of the rows in both runs whose question, ground truth or relevant ids differ."""
         return () if self.table is None else self.table.edited

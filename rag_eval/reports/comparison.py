@@ -54,7 +54,7 @@ def print_comparison(
         print_line(console, line)
     _print_moved(comparison, console, top)
     unknown = worst_case_lines(comparison) if worst_case else []
-    for line in (*null_lines(comparison), *unknown, *plan_lines(comparison)):
+    for line in (*map(plain_text, comparison.null_lines), *unknown, *plan_lines(comparison)):
         print_line(console, line)
 
 
@@ -218,16 +218,6 @@ def _too_few_line(change: MetricChange) -> str:
     )
 
 
-def null_lines(comparison: RunComparison) -> list[str]:
-    """The metrics that lost scores."""
-    return [
-        f"{change.name}: {change.nulls}"
-        + (f": {change.verdict}" if change.verdict is Status.MISSING_SCORES else "")
-        for change in comparison.changes
-        if change.slice is None and change.nulls is not None and change.nulls.n_lost
-    ]
-
-
 def worst_case_lines(comparison: RunComparison) -> list[str]:
     """The bounds of each difference over all scores that the nulls could have had."""
     lines = []
@@ -318,7 +308,7 @@ def comparison_markdown(
     )
     lines += [*markdown_table(heads, rows, {0, 5}), ""]
     if comparison.paired:
-        sentences = [*findings(comparison), *null_lines(comparison)]
+        sentences = [*findings(comparison), *comparison.null_lines]
         sentences += worst_case_lines(comparison) if worst_case else []
         sentences += plan_lines(comparison)
         lines += [f"- {markdown_text(text)}" for text in sentences]

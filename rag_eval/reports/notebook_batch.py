@@ -90,7 +90,9 @@ def gate_html(report: GateReport) -> str:
 def comparison_html(comparison: RunComparison) -> str:
     """Two runs side by side: means, differences with their intervals, verdicts."""
     names = f"{comparison.old} → {comparison.new}, {comparison.n_pairs:,} pairs"
-    state = html.badge(not comparison.regressions, "no regression found", "REGRESSED")
+    found = {change.verdict for change in comparison.changes if change.gating}
+    worst = next((one for one in (Status.REGRESSED, Status.MISSING_SCORES) if one in found), "")
+    state = html.badge(not worst, "no regression found", worst)
     head = html.element("div", "", state, f" {html.line_text(names, _NOTE_LIMIT)}")
     changes = comparison.changes[:MOST_METRICS]
     reach = reach_of(change.difference for change in changes) or 1.0
@@ -98,7 +100,9 @@ def comparison_html(comparison: RunComparison) -> str:
     heads = ("metric", "old", "new", "difference", "", "verdict")
     made = html.table(heads, rows, frozenset({0, 4, 5}))
     body = html.with_rest(made, len(comparison.changes), MOST_METRICS, "changes")
-    return html.shown(head, body, _notes([*comparison.differences, *comparison.notes]))
+    return html.shown(
+        head, body, _notes([*comparison.differences, *comparison.null_lines, *comparison.notes])
+    )
 
 
 def _headline(summary: BatchSummary, passed: bool | None) -> Element:

@@ -14,7 +14,6 @@ from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import RagEvalError
 from rag_eval.metrics.catalogue import entry_of
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.reports.comparison import null_lines
 from rag_eval.reports.figures import score_text, shown_name
 from rag_eval.reports.page.charts import BarChart, difference_chart, score_chart, spans
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
@@ -116,7 +115,6 @@ def comparison_parts(
     return {
         "comparison": comparison,
         "anchor": f"comparison-{number + 1}" if number else "comparison",
-        "lost": tuple(null_lines(comparison)),
         "told": _told(overall) or "nothing to compare",
         "tables": tables[: _MOST_SLICES + 1],
         "n_more_tables": max(0, len(tables) - _MOST_SLICES - 1),

@@ -178,6 +178,32 @@ def test_a_metric_that_regressed_names_its_missing_scores_too() -> None:
     assert "40 of 200 rows lost their score (missing_field 40)" in report.reason
 
 
+def test_scores_that_one_cluster_lost_are_one_loss() -> None:
+    new, base = missing(40)
+    documents = {"document": [f"d{row // 40}" for row in range(N)]}
+    assert not gate(new, base).passed
+    report = gate(new, replace(base, columns=documents), cluster_by="document")
+    assert (report.status, report.passed) == ("MISSING SCORES", True)
+
+
+def test_slices_have_tolerances_and_nulls_of_their_own() -> None:
+    topics = {"topic": ["a" if row < 20 else "b" for row in range(N)]}
+    before = scored_run("old", {"faithfulness": OLD}, columns=topics)
+    # A twentieth of the rows, which the mean of all hardly shows.
+    less = np.concatenate([OLD[:20] - 0.004, OLD[20:]])
+    report = gate(scored_run("new", {"faithfulness": less}), before, slices=["topic"])
+    found = {finding.name: finding.status for finding in report.baselines[0].findings}
+    assert report.passed
+    assert found["faithfulness [topic=a]"] == "WITHIN TOLERANCE"
+    assert found["faithfulness [topic=b]"] == "NO CHANGE"
+    lost = [*[None] * 15, *OLD[15:]]
+    lenient = {"max_null_rise": 0.1}
+    assert gate(scored_run("new", {"faithfulness": lost}), before, **lenient).passed
+    report = gate(scored_run("new", {"faithfulness": lost}), before, slices=["topic"], **lenient)
+    assert report.status == "MISSING SCORES"
+    assert report.reason.startswith("faithfulness [topic=a]: 15 of 20 rows lost their score")
+
+
 def test_a_few_rows_of_a_slice_may_all_be_null() -> None:
     topics = ["a", "a", *["b"] * (N - 2)]
     before = scored_run("old", {"faithfulness": OLD}, columns={"topic": topics})

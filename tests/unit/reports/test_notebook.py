@@ -321,6 +321,10 @@ def test_two_runs_are_shown_side_by_side(batch: BatchEvalResult) -> None:
     (place,) = re.findall(r'<rect x="([\d.]+)"', drawing)
     assert float(place) + 3 < float(zero), "what fell stands to the left of nothing"
     assert page(compare(batch, batch)).text.startswith("no regression found ")
+    refused = [{**ROWS[0], "answer": "The context does not say."}, *ROWS[1:]]
+    found = page(compare(batch, evaluate_batch(refused, profile="grounded")))
+    assert found.text.startswith("MISSING SCORES ")
+    assert "rows lost its score (refusal 1)" in found.text
 
 
 def test_a_gate_is_shown_with_its_reason_and_what_failed_first(tmp_path: Path) -> None:
