@@ -16,7 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.stats.arrays import Flags, Floats, Whole
 from rag_eval.stats.groups import group_sums, without_rounding
 from rag_eval.stats.index_sources import Resampling
-from rag_eval.stats.resampling import flipped_sums
+from rag_eval.stats.sign_patterns import SignPatterns
 
 # Spread below this share of the largest difference is rounding of differences that are all equal.
 _ROUNDING: Final = 1e-12
@@ -91,7 +91,7 @@ def all_pairs(
     Notes
     -----
     Deviations of each row (or cluster) from the mean difference keep their size and get random
-    signs, the same in all tables and pairs; the quantile of the largest absolute t of a draw
+    signs, the same in all tables and pairs; the quantile of the largest absolute t of a pattern
     replaces Student's (max-T, single step). Dependence between metrics and systems is that of the
     data, so that the intervals are narrower than Bonferroni's. Where 2 ** (1 - m) is above
     (1 - level) divided by the number of pairs, with m rows that differ, no test of signs could tell
@@ -105,11 +105,12 @@ def all_pairs(
     """
     resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level)
     tables = [_Table(np.asarray(scores, np.float64), clusters) for scores in families]
-    largest = np.zeros(n_resamples)
+    n_groups = max((len(table.sums) for table in tables), default=0)
+    patterns = SignPatterns.drawn(n_groups, resampling.n_resamples, resampling.seed)
+    largest = np.zeros(patterns.n_patterns)
     for table in tables:
-        table.add_largest(largest, resampling)
-    # The level is that of the share of draws, this one included.
-    place = min(n_resamples, math.ceil((n_resamples + 1) * level)) - 1
+        table.add_largest(largest, patterns)
+    place = math.ceil(len(largest) * resampling.level) - 1
     quantile = float(np.partition(largest, place)[place])
     alone = math.log2(max(1, sum(len(table.pairs) for table in tables)) / (1 - level))
     return [table.intervals(quantile, least=alone + 1) for table in tables]
@@ -141,14 +142,14 @@ class _Table:
             for square in [np.square(self.sums[:, a] - self.sums[:, b]).sum()]
         }
 
-    def add_largest(self, largest: Floats, resampling: Resampling) -> None:
-        """Raise each draw's largest absolute t by those of this table."""
+    def add_largest(self, largest: Floats, patterns: SignPatterns) -> None:
+        """Raise the largest absolute t of each sign pattern to those of this table."""
         if self.n_groups < 2:
             return
-        flipped = flipped_sums(self.sums, resampling.n_resamples, resampling.seed)
+        flipped = patterns.sums(self.sums)
         for (a, b), square in self.squares.items():
             if square:
-                # Of the mean over the spread, which a draw changes as a new sample would.
+                # Of the mean over the spread, which a pattern changes as a new sample would.
                 shares = np.square(flipped[:, a] - flipped[:, b]) / (square * self.n_groups)
                 with np.errstate(divide="ignore"):
                     found = (self.n_groups - 1) * shares / np.maximum(1 - shares, 0.0)

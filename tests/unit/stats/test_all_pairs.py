@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError
 from rag_eval.stats.all_pairs import PairIntervals, all_pairs
 from rag_eval.stats.arrays import Floats, Whole
-from rag_eval.stats.resampling import flipped_sums
+from rag_eval.stats.sign_patterns import SignPatterns
 from tests.tables import every_row
 
 SYSTEMS = st.tuples(st.integers(2, 4), st.integers(8, 30), st.integers(0, 10_000))
@@ -35,8 +35,8 @@ def by_hand(
     n, k = scores.shape
     groups = np.arange(n) if clusters is None else clusters
     names = np.unique(groups)
-    # The signs of a draw: what becomes of each group alone.
-    signs = flipped_sums(np.eye(len(names)), n_resamples, 0)
+    # The signs of a pattern: what happens to each group alone.
+    signs = SignPatterns.drawn(len(names), n_resamples, 0).sums(np.eye(len(names)))
     largest = []
     pairs = [(a, b) for a in range(k) for b in range(a)]
     deviations = {}
@@ -44,14 +44,14 @@ def by_hand(
         difference = scores[:, a] - scores[:, b]
         centred = difference - difference.mean()
         deviations[a, b] = np.array([centred[groups == name].sum() for name in names])
-    for drawn in signs:
+    for pattern in signs:
         found = []
         for values in deviations.values():
-            flipped = drawn * values
+            flipped = pattern * values
             error = flipped.std(ddof=1) / math.sqrt(len(flipped))
             found.append(abs(flipped.mean()) / error)
         largest.append(max(found))
-    quantile = sorted(largest)[math.ceil((n_resamples + 1) * level) - 1]
+    quantile = sorted(largest)[math.ceil(len(signs) * level) - 1]
     intervals = {}
     for (a, b), values in deviations.items():
         mean = float((scores[:, a] - scores[:, b]).mean())
