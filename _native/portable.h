@@ -97,7 +97,6 @@ typedef uint64_t two_words_t __attribute__((vector_size(16)));
 #if HAS_GNU_C
 typedef double four_t __attribute__((vector_size(32), aligned(8), may_alias));
 #define add_fours(left, right) ((left) + (right))
-#define negate_four(four) (-(four))
 #else
 typedef struct {
     double of[4];
@@ -105,10 +104,6 @@ typedef struct {
 static inline four_t add_fours(four_t left, four_t right) {
     for (int i = 0; i < 4; i++) left.of[i] += right.of[i];
     return left;
-}
-static inline four_t negate_four(four_t four) {
-    for (int i = 0; i < 4; i++) four.of[i] = -four.of[i];
-    return four;
 }
 #endif
 

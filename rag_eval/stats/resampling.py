@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeAlias
 
@@ -16,58 +15,15 @@ from rag_eval.plumbing.interrupts import deferred_interrupts, result_of
 from rag_eval.stats.arrays import Floats, Whole
 
 _Words: TypeAlias = npt.NDArray[np.uint64]
-_Kernel: TypeAlias = Callable[[Floats, _Words, int, int, Floats], None]
 
 # Columns the kernel adds at once.
 _STRIP: Final = 4
 # Rows times resamples of a call, some 20 ms: Ctrl-C is seen between calls.
-_FLIPS_PER_CALL: Final = 1 << 27
 _DRAWS_PER_CALL: Final = 1 << 23
-# Tables of 64 rows take as long to make as 16 resamples to add up.
-_LEAST_FLIPPED: Final = 256
 # Fewer cells than this are done before a second thread has begun.
 _CELLS_FOR_THREADS: Final = 1 << 22
 # Streams of one seed for different ends have nothing in common.
-_FLIPS, _DRAWS = 0, 1
-
-
-def flipped_sums(
-    sums: npt.ArrayLike, n_resamples: int, seed: int, threads: int | None = None
-) -> Floats:
-    """Column sums after redrawing the sign of each group, once per resample.
-
-    Whether group ``g`` is negative in resample ``b`` depends on seed, ``b`` and ``g`` alone:
-    columns share their signs, and so do calls with the same seed.
-
-    Parameters
-    ----------
-    sums : float64, shape (G, M)
-        Sums of groups (of rows, where each is its own group); 0 where a group has no value.
-    n_resamples : int
-        B.
-    seed : int
-        From 0 on.
-    threads : int, optional
-        All cores by default; any number gives the same bits.
-
-    Returns
-    -------
-    float64, shape (B, M)
-        Sums are rounded, in another order than ``numpy.sum`` adds: those that are equal in exact
-        arithmetic may differ by a few parts in 1e16 of the sum of absolute values.
-
-    Raises
-    ------
-    InputError
-        For numbers that are not finite, or options out of range.
-    """
-    return _by_strips(
-        resampling.flipped_sums,
-        _finite_rows(sums),
-        _streams(n_resamples, seed, _FLIPS),
-        lambda n_rows: max(_LEAST_FLIPPED, _FLIPS_PER_CALL // n_rows),
-        threads,
-    )
+_SIGNS, _DRAWS = 0, 1
 
 
 def resampled_sums(
@@ -79,8 +35,12 @@ def resampled_sums(
     ----------
     values : float64, shape (G, K)
         Numbers of groups, such as sums and counts; columns share their draws.
-    n_resamples, seed, threads : int
-        As for :func:`flipped_sums`.
+    n_resamples : int
+        B.
+    seed : int
+        From 0 on.
+    threads : int, optional
+        All cores by default; any number gives the same bits.
 
     Returns
     -------
@@ -89,15 +49,24 @@ def resampled_sums(
     Raises
     ------
     InputError
-        As for :func:`flipped_sums`.
+        For numbers that are not finite, or options out of range.
     """
-    return _by_strips(
-        resampling.drawn_sums,
-        _finite_rows(values),
-        _streams(n_resamples, seed, _DRAWS),
-        lambda n_rows: max(1, _DRAWS_PER_CALL // n_rows),
-        threads,
-    )
+    rows, streams = _finite_rows(values), _streams(n_resamples, seed, _DRAWS)
+    n_rows, n_columns = rows.shape
+    n_strips = -(-n_columns // _STRIP)
+    padded = np.zeros((n_strips, n_rows, _STRIP))
+    for column in range(n_columns):
+        padded[column // _STRIP, :, column % _STRIP] = rows[:, column]
+    sums = np.zeros((n_strips, len(streams), _STRIP))
+    at_once = max(1, _DRAWS_PER_CALL // max(1, n_rows))
+    # Strips of columns and ranges of resamples are shared by threads.
+    calls = [
+        (padded[strip], streams, begin, min(begin + at_once, len(streams)), sums[strip])
+        for begin in range(0, len(streams), at_once)
+        for strip in range(n_strips)
+    ]
+    _run(calls, thread_count(threads), n_strips * n_rows * len(streams))
+    return np.concatenate([np.empty((len(streams), 0)), *sums], axis=1)[:, :n_columns]
 
 
 def drawn_places(
@@ -117,7 +86,7 @@ def drawn_places(
 
 def counted_words(seed: int, n_words: int) -> _Words:
     """Random words of a seed; the first are the same however many are asked for."""
-    return _streams(n_words, seed, _FLIPS)
+    return _streams(n_words, seed, _SIGNS)
 
 
 def upper_halves(words: _Words, factor: int) -> _Words:
@@ -157,44 +126,15 @@ def _finite_rows(values: npt.ArrayLike) -> Floats:
     return rows
 
 
-def _by_strips(
-    kernel: _Kernel,
-    rows: Floats,
-    streams: _Words,
-    resamples_per_call: Callable[[int], int],
-    threads: int | None,
-) -> Floats:
-    """Sums of all resamples; strips of columns and ranges of resamples are shared by threads."""
-    n_rows, n_columns = rows.shape
-    n_strips = -(-n_columns // _STRIP)
-    padded = np.zeros((n_strips, n_rows, _STRIP))
-    for column in range(n_columns):
-        padded[column // _STRIP, :, column % _STRIP] = rows[:, column]
-    sums = np.zeros((n_strips, len(streams), _STRIP))
-    at_once = resamples_per_call(max(1, n_rows))
-    calls = [
-        (padded[strip], streams, begin, min(begin + at_once, len(streams)), sums[strip])
-        for begin in range(0, len(streams), at_once)
-        for strip in range(n_strips)
-    ]
-    _run(kernel, calls, thread_count(threads), n_strips * n_rows * len(streams))
-    return np.concatenate([np.empty((len(streams), 0)), *sums], axis=1)[:, :n_columns]
-
-
-def _run(
-    kernel: _Kernel,
-    calls: list[tuple[Floats, _Words, int, int, Floats]],
-    threads: int,
-    n_cells: int,
-) -> None:
+def _run(calls: list[tuple[Floats, _Words, int, int, Floats]], threads: int, n_cells: int) -> None:
     if threads == 1 or n_cells < _CELLS_FOR_THREADS:
         for call in calls:
-            kernel(*call)
+            resampling.drawn_sums(*call)
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
     try:
         with deferred_interrupts():
-            under_way = [pool.submit(kernel, *call) for call in calls]
+            under_way = [pool.submit(resampling.drawn_sums, *call) for call in calls]
         for future in under_way:
             result_of(future)
     finally:

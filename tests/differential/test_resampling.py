@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag_eval._native import resampling as kernel
 from rag_eval.stats import resampling
 from rag_eval.stats.omk.bootstrap import mulberry32, mulberry32_indices
-from rag_eval.stats.resampling import drawn_places, flipped_sums, resampled_sums, upper_halves
+from rag_eval.stats.resampling import drawn_places, resampled_sums, upper_halves
 from tests.oracle import resampling as oracle
 
 SEEDS = st.one_of(st.integers(0, 5), st.integers(0, 2**200))
@@ -25,28 +25,14 @@ def test_the_kernel_is_the_oracle(
     rows = np.random.default_rng(n_rows).normal(size=(n_rows, n_columns)) * scale
     if n_rows:
         rows[data.draw(st.integers(0, n_rows - 1)), 0] = data.draw(NUMBERS)
-    flipped = flipped_sums(rows, n_resamples, seed)
     drawn = resampled_sums(rows, n_resamples, seed)
-    assert flipped.shape == drawn.shape == (n_resamples, n_columns)
+    assert drawn.shape == (n_resamples, n_columns)
     if n_rows:
-        assert flipped.tolist() == oracle.flipped_sums(rows.tolist(), n_resamples, seed)
         assert drawn.tolist() == oracle.drawn_sums(rows.tolist(), n_resamples, seed)
         places = [oracle.drawn(n_rows, seed, resample) for resample in range(n_resamples)]
         assert drawn_places(n_rows, n_resamples, seed).tolist() == places
     else:
-        assert not flipped.any()
         assert not drawn.any()
-
-
-@pytest.mark.parametrize("n_rows", [1, 2, 3, 4, 5, 63, 64, 65, 67, 128, 129])
-def test_each_row_has_one_sign_in_all_columns(n_rows: int) -> None:
-    """Powers of two: their sum tells the sign of each of the rows it is made of."""
-    for group in range(n_rows):
-        rows = np.zeros((n_rows, 5))
-        rows[group] = [1, 2, 4, 8, 16]
-        sums = flipped_sums(rows, 12, 7)
-        signs = [-1 if oracle.is_negative(7, resample, group) else 1 for resample in range(12)]
-        assert sums.tolist() == [[sign * 2.0**column for column in range(5)] for sign in signs]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -55,22 +41,16 @@ def test_threads_and_calls_do_not_change_a_bit(
     threads: int, per_call: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = np.random.default_rng(0).normal(size=(150, 6))
-    wanted = [flipped_sums(rows, 90, 3, threads=1), resampled_sums(rows, 90, 3, threads=1)]
+    wanted = resampled_sums(rows, 90, 3, threads=1)
     monkeypatch.setattr(resampling, "_CELLS_FOR_THREADS", 0)
-    monkeypatch.setattr(resampling, "_LEAST_FLIPPED", 1)
-    monkeypatch.setattr(resampling, "_FLIPS_PER_CALL", per_call)
     monkeypatch.setattr(resampling, "_DRAWS_PER_CALL", per_call)
-    found = [
-        flipped_sums(rows, 90, 3, threads=threads),
-        resampled_sums(rows, 90, 3, threads=threads),
-    ]
-    assert [one.tobytes() for one in found] == [one.tobytes() for one in wanted]
+    found = resampled_sums(rows, 90, 3, threads=threads)
+    assert found.tobytes() == wanted.tobytes()
 
 
 def test_a_resample_does_not_depend_on_how_many_there_are() -> None:
     rows = np.random.default_rng(0).normal(size=(70, 3))
-    for sums in (flipped_sums, resampled_sums):
-        assert sums(rows, 5, 9).tobytes() == sums(rows, 50, 9)[:5].tobytes()
+    assert resampled_sums(rows, 5, 9).tobytes() == resampled_sums(rows, 50, 9)[:5].tobytes()
     assert drawn_places(70, 50, 9, 20, 23).tolist() == drawn_places(70, 50, 9)[20:23].tolist()
 
 
@@ -86,15 +66,13 @@ def test_a_place_is_the_upper_half_of_the_product(word: int, n_groups: int) -> N
 
 def test_only_the_asked_for_rows_are_written() -> None:
     rows, streams = np.ones((3, 4)), np.arange(6, dtype=np.uint64)
-    for call in (kernel.flipped_sums, kernel.drawn_sums):
-        sums = np.full((6, 4), np.nan)
-        sums[2:4] = 0
-        call(rows, streams, 2, 4, sums)
-        assert np.isnan(sums[[0, 1, 4, 5]]).all()
-        assert np.isfinite(sums[2:4]).all()
-        call(rows[:0], streams, 0, 6, sums)
-        call(rows, streams, 3, 3, sums)
-        assert np.isnan(sums[[0, 1, 4, 5]]).all()
+    sums = np.full((6, 4), np.nan)
+    kernel.drawn_sums(rows, streams, 2, 4, sums)
+    assert np.isnan(sums[[0, 1, 4, 5]]).all()
+    assert np.isfinite(sums[2:4]).all()
+    kernel.drawn_sums(rows[:0], streams, 0, 6, sums)
+    kernel.drawn_sums(rows, streams, 3, 3, sums)
+    assert np.isnan(sums[[0, 1, 4, 5]]).all()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 42, 2**31, 2**32 - 1, 20_260_616, 2**40 + 5, -1])

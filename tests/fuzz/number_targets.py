@@ -128,7 +128,7 @@ def trec_order(scored: dict[str, float]) -> list[str]:
 
 
 def resamples(choices: Choices) -> None:
-    """Flipped and drawn sums at the sizes where words of signs and strips of columns end."""
+    """Drawn sums at the sizes where strips of columns end."""
     n_rows, n_columns = choices.of(_SIZES), choices.between(1, 9)
     n_resamples = choices.between(1, 5)
     seed = choices.of((0, 1, choices.below(1 << 16), 2**64 - 1, 2**64, 2**200 + 3))
@@ -141,20 +141,15 @@ def resamples(choices: Choices) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, values in (
             ("_CELLS_FOR_THREADS", (0, 1 << 22)),
-            ("_LEAST_FLIPPED", (1, 2, 256)),
-            ("_FLIPS_PER_CALL", (1, 100, 1 << 20)),
             ("_DRAWS_PER_CALL", (1, 100, 1 << 20)),
         ):
             patch.setattr(resampling, name, choices.of(values))
         threads = choices.between(1, 3)
-        flipped = resampling.flipped_sums(rows, n_resamples, seed, threads)
         drawn = resampling.resampled_sums(rows, n_resamples, seed, threads)
-    assert flipped.shape == drawn.shape == (n_resamples, n_columns)
+    assert drawn.shape == (n_resamples, n_columns)
     if not n_rows:
-        assert not flipped.any()
         assert not drawn.any()
         return
-    assert flipped.tolist() == resampling_oracle.flipped_sums(rows.tolist(), n_resamples, seed)
     assert drawn.tolist() == resampling_oracle.drawn_sums(rows.tolist(), n_resamples, seed)
     begin = choices.below(n_resamples)
     places = resampling.drawn_places(n_rows, n_resamples, seed, begin)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _MASK = 2**64 - 1
-FLIPS, DRAWS = 0, 1
+DRAWS = 1
 
 
 def word(stream: int, number: int) -> int:
@@ -22,35 +22,6 @@ def stream_of(seed: int, purpose: int, resample: int) -> int:
     while left:
         key, left = word(key ^ (left & _MASK), 0), left >> 64
     return word(word(key, purpose), resample)
-
-
-def is_negative(seed: int, resample: int, group: int) -> bool:
-    """Whether the sign of a group is flipped."""
-    return bool(word(stream_of(seed, FLIPS, resample), group // 64) >> (group % 64) & 1)
-
-
-def flipped_sums(rows: Sequence[Sequence[float]], n_resamples: int, seed: int) -> list[list[float]]:
-    """Sums after flips: fours of rows are added up, then those of 64 rows, then all."""
-    found = []
-    for resample in range(n_resamples):
-        signed = [
-            [-value if is_negative(seed, resample, group) else value for value in row]
-            for group, row in enumerate(rows)
-        ]
-        found.append([_in_order([row[m] for row in signed]) for m in range(len(rows[0]))])
-    return found
-
-
-def _in_order(values: list[float]) -> float:
-    values = values + [0.0] * (-len(values) % 64)
-    total = 0.0
-    for begin in range(0, len(values), 64):
-        part = 0.0
-        for first in range(begin, begin + 64, 4):
-            a, b, c, d = values[first : first + 4]
-            part += (a + b) + (c + d)
-        total += part
-    return total
 
 
 def drawn(n_groups: int, seed: int, resample: int) -> list[int]:
