@@ -44,7 +44,8 @@ class KeptRows:
         self._null_reasons: list[npt.NDArray[np.uint8]] = []
         self._columns: dict[str, list[str | None]] = {name: [] for name in columns}
         self._hash = DatasetHash()
-        self._digests: list[npt.NDArray[np.uint32]] = []  # a twelfth of the tuples
+        self._digests: list[npt.NDArray[np.uint32]] = []
+        self._reads_relevant_ids = "relevant_ids" in plan.scorer_fields
         self._n_nameless = 0
 
     def add(self, scored: ScoredBlock) -> None:
@@ -52,9 +53,9 @@ class KeptRows:
         block = scored.rows
         columns = {name: _texts_of(scored, name) for name in self._columns}
         self._n_nameless += sum(not is_id(found) for found in block.ids())
-        ids, digests = self._hash.add_block(block)
+        ids, digests = self._hash.add_block(block, relevant_ids=self._reads_relevant_ids)
         self._ids += ids
-        self._digests.append(np.array(digests, np.uint32))
+        self._digests.append(digests)
         self._scores.append(scored.scores)
         self._null_reasons.append(scored.null_reasons)
         for name, values in columns.items():

@@ -178,7 +178,12 @@ def test_rows_without_an_id_are_named_by_what_they_ask(tmp_path: Path) -> None:
 
 def digests_of_file(data: DataSource) -> list[Digests]:
     found = DatasetHash()
-    return [digests for block in Input(data).blocks() for digests in found.add_block(block)[1]]
+    blocks = (found.add_block(block, relevant_ids=True)[1] for block in Input(data).blocks())
+    return [
+        (inputs, relevant, answer)
+        for block in blocks
+        for inputs, relevant, answer in block.tolist()
+    ]
 
 
 @every_row("suffix", [".jsonl", ".json", ".csv", ".parquet"])
@@ -239,3 +244,11 @@ def test_what_is_missing_is_unknown() -> None:
     found = known_digests([UNKNOWN, row_digests(ROWS[0])])
     assert found is not None
     assert found.tolist() == [list(UNKNOWN), list(row_digests(ROWS[0]))]
+
+
+def test_relevant_ids_that_no_metric_reads_are_unknown(tmp_path: Path) -> None:
+    rows = [{**ROWS[0], "relevant_ids": ["d1"]}]
+    (block,) = Input(written(tmp_path / "d.jsonl", rows)).blocks()
+    _, digests = DatasetHash().add_block(block)
+    inputs, _, answer = row_digests(rows[0])
+    assert digests.tolist() == [[inputs, 0, answer]]
