@@ -114,7 +114,7 @@ def _verdict(
             more = ", …" if len(failed) > _MOST_NAMED + 1 else ""
             reason += f"; also {others}{more}"
     n_gone, n_rows = comparison.missing_rows
-    too_few = n_gone > missing.rows * n_rows
+    too_few = n_gone / max(1, n_rows) > missing.rows
     if too_few:
         gone = f"{comparison.missing_rows_text}, more than the allowed {100 * missing.rows:.4g} %"
         status, reason = (status, f"{reason}; {gone}") if failed else (Status.MISSING_ROWS, gone)

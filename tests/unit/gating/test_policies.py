@@ -214,7 +214,14 @@ def test_a_few_rows_of_a_slice_may_all_be_null() -> None:
 
 @every_row(
     ("n_gone", "limit", "passed"),
-    [(2, None, True), (3, None, False), (20, 0.1, True), (21, 0.1, False), (1, 0.0, False)],
+    [
+        (2, None, True),
+        (3, None, False),
+        (20, 0.1, True),
+        (21, 0.1, False),
+        (58, 0.29, True),  # 0.29 * 200 is a little less than 58
+        (1, 0.0, False),
+    ],
 )
 def test_rows_that_went_missing(n_gone: int, limit: float | None, passed: bool) -> None:
     new, base = missing(0, N - n_gone)[0], missing(0)[1]
@@ -252,6 +259,16 @@ def test_a_drop_within_the_tolerance_passes_and_is_named() -> None:
     report = gate(scored_run("new", both), scored_run("old", columns), tolerance={"*": 0.2})
     assert (report.status, report.passed) == ("WITHIN TOLERANCE", True)
     assert report.reason.endswith("; also context_recall (against old)")
+
+
+def test_a_metric_whose_scored_rows_are_all_gone_fails() -> None:
+    few = [0.5, 0.5, *[None] * (N - 2)]
+    before = scored_run("old", {"faithfulness": OLD, "context_recall": few})
+    ids = [f"q{row}" for row in range(2, N)]
+    after = {"faithfulness": OLD[2:], "context_recall": few[2:]}
+    report = gate(scored_run("new", after, ids=ids), before)
+    assert (report.status, report.passed) == ("MISSING SCORES", False)
+    assert report.reason.startswith("context_recall has no scores; the baseline's mean is 0.500")
 
 
 def test_a_run_and_itself_are_unchanged_however_few_rows() -> None:
