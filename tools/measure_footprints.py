@@ -43,8 +43,8 @@ TIMED = "import time; began = time.process_time(); import {}; print(time.process
 
 
 def output_of(python: Path, script: str) -> str:
-    """What a script prints."""
-    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
+    """What a script prints that imports nothing from the current folder."""
+    done = subprocess.run([python, "-I", "-c", script], capture_output=True, text=True, check=True)
     return done.stdout
 
 

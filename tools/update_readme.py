@@ -123,8 +123,8 @@ def false_alarm_table() -> str:
     rows = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 1)}"]
     for policy, rates in RATES.items():
         for place, tied in enumerate(TIES):
-            cells = [f"{rates[size][place]:.1%}" for size in sizes]
-            rows.append(f"| {' | '.join([f'`{policy}`', f'{tied:.0%}', *cells])} |")
+            cells = [f"{100 * rates[size][place]:.1f} %" for size in sizes]
+            rows.append(f"| {' | '.join([f'`{policy}`', f'{100 * tied:.0f} %', *cells])} |")
     return "\n".join(rows) + "\n"
 
 
@@ -201,6 +201,7 @@ def updated(page: Path) -> str:
         ),
         "defaults": partial(_table_below, "validity/RESULTS.md", "## The default thresholds"),
         "peers-ahead": partial(_table_below, "validity/RESULTS.md", "## Where a peer is ahead"),
+        "row-bytes": partial(_table_below, "ROW_BYTES.md", "# Bytes per row"),
         "cascades": partial(_table_below, "validity/CASCADE.md", "## Means over 9 sets"),
     }
     tables |= {profile: partial(metric_table, profile) for profile in PROFILE_METRICS}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import rag_eval
+from benchmarks import skew
 from rag_eval.gating.tools.false_alarm_rates import RATES
 from tests.docs_pages import ROOT
 from tests.tables import every_row
 
 RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
 DOCS = ROOT / "docs"
+ROW_BYTES = (ROOT / "benchmarks" / "ROW_BYTES.md").read_text("utf-8")
 
 
 def prose(name: str) -> str:
@@ -25,6 +29,13 @@ def measured(start: str) -> list[float]:
     ]
 
 
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+BYTES = [_cells(line) for line in ROW_BYTES.splitlines()]
+
+
 def test_rates_of_the_scale_page_are_measured_ones() -> None:
     page = prose("scale.md")
     row = "| 10,000 rows, repeated from 2,000 rows of bench_typical.jsonl.gz | in memory |"
@@ -36,6 +47,93 @@ def test_rates_of_the_scale_page_are_measured_ones() -> None:
     assert f"| {in_memory / share:.1f} | {in_memory} / {share}, by processor time" in page
     assert f"{grounded:.1f} in memory + {files:.1f} for files" in page
     assert f"JSONL → JSONL | {grounded + files:.0f} |" in page
+
+
+def test_estimates_of_the_scale_page_follow_from_its_rates() -> None:
+    rows = [_cells(line) for line in (DOCS / "scale.md").read_text("utf-8").splitlines()]
+    rows = [row for row in rows if len(row) == 7 and row[0][:4] in ("1 KB", "7 KB")]
+    assert len(rows) == 4
+    for _, rate, source, hours, total, cluster, price in rows:
+        parts = re.findall(r"[\d.]+(?= in memory| for files)", source)
+        seconds = sum(map(float, parts or [rate]))  # of one core, for a million rows
+        assert hours == f"{seconds / 3600:.4f} *est.*"
+        assert total == f"{seconds / 3.6:.1f} *est.*"
+        assert cluster == f"{seconds / 3.6 / (64 * 0.9) * 60:.0f} min *est.*"
+        assert price == f"{seconds / 3600 * 0.05:.5f} *est.*"
+    page = prose("scale.md")
+    small, large = (next(row for row in BYTES if row[0] == f"in, {n} KB rows")[1] for n in (1, 7))
+    for rate, n_bytes, words in (
+        (rows[0][1], small, "1 KB rows"),
+        (rows[2][1], large, "7 KB rows"),
+    ):
+        speed = float(n_bytes.replace(",", "")) / float(rate)
+        assert f"{rate} µs a core reads {speed:.0f} MB/s of {words}" in page.replace(
+            f"at {rows[2][1]} µs", f"{rows[2][1]} µs a core reads"
+        )
+    hours_of_two = [float(row[1]) * 1e8 / 1e6 / 2 / 3600 for row in (rows[0], rows[2])]
+    assert "a quarter of an hour for 1 KB rows, three quarters for 7 KB rows" in page
+    assert hours_of_two == pytest.approx([0.25, 0.75], rel=0.15)
+
+
+def test_memory_and_start_up_of_the_scale_page_are_measured() -> None:
+    page = prose("scale.md")
+    peaks = {way: [peak_of(way, n) for n in ("1,000,000", "5,000,000")] for way in WAYS}
+    score, run, parquet = (" and ".join(found) for found in peaks.values())
+    assert (
+        f"{score} MB from JSONL to JSONL, {run} MB for `rag-eval run`, {parquet} MB from Parquet"
+        in page
+    )
+    growth = RESULTS.partition("| command | start-up, s |")[2].splitlines()
+    starts = [
+        float(_cells(line)[1])
+        for line in growth
+        if line.startswith((f"| {WAYS[0]}", f"| {WAYS[2]}"))
+    ]
+    words = f"start-up takes {starts[0]:.1f} s for JSONL and {starts[1]:.1f} s for Parquet"
+    assert words in page
+    (profile,) = [
+        _cells(line)
+        for at, line in enumerate(RESULTS.splitlines())
+        if "100,000 generated rows of 1 KB | in memory | 0 | 0" in RESULTS.splitlines()[at - 1]
+    ]
+    one_thread = sum(map(int, (*profile[2:4], *profile[6:9])))
+    assert "If that is half of the processor time, as for 1 KB rows" in page
+    assert 45 <= one_thread <= 65
+
+
+def peak_of(way: str, n_rows: str) -> str:
+    """The peak memory of a way through the command line in RESULTS.md."""
+    lines = [_cells(line) for line in RESULTS.splitlines()]
+    begin = next(at for at, line in enumerate(lines) if line[:2] == [way, "10,000"])
+    return next(line[-1] for line in lines[begin:] if line[1:2] == [n_rows])
+
+
+WAYS = (
+    "`rag-eval score`, JSONL → JSONL",
+    "`rag-eval run`, JSONL",
+    "`rag-eval score`, Parquet → Parquet",
+)
+
+
+def test_disk_space_of_the_scale_page_follows_from_its_table() -> None:
+    page = prose("scale.md")
+    out, parts = (
+        next(row for row in BYTES if row[0] == name)
+        for name in ("out, 1 KB rows", "parts until the end")
+    )
+    times = (int(out[1]) + int(parts[1])) / int(out[1])
+    assert f"This is {times:.1f} times the output for JSONL" in page
+    assert f"{parts[2]} + {out[2]} bytes per row for `.jsonl.gz`, {parts[4]} + {out[4]} for" in page
+    assert f"one process needs {int(parts[4]) + int(out[4])} GB" in page
+    (totals,) = re.findall(r"^Totals of 20,000 rows as JSON: (\d+) KB", ROW_BYTES, re.MULTILINE)
+    assert f"they take {totals} KB for seven metrics of 20,000 rows" in page
+
+
+@pytest.mark.deep
+def test_the_simulated_schedules_of_the_scale_page() -> None:
+    head, _, *rows = skew.table(skew.simulate())
+    page = (DOCS / "scale.md").read_text("utf-8").splitlines()
+    assert {head, *rows} <= set(page)
 
 
 def test_a_million_rows_take_what_the_pages_say() -> None:
@@ -65,10 +163,6 @@ def test_speed_beside_plain_python_is_the_measured_one() -> None:
 
 
 REFITS = (ROOT / "benchmarks" / "validity" / "REFIT.md").read_text("utf-8")
-
-
-def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip("|").split("|")]
 
 
 def test_what_a_calibration_gains_is_measured() -> None:
