@@ -28,6 +28,7 @@ SENTENCE_CUT: Final = 0.60
 REFUSED_ALTHOUGH: Final = "Refused although relevant contexts were retrieved"
 """What is said of an answer that declines where it need not have."""
 _OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
+_NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
 
 
 class Cause(IntEnum):
@@ -69,11 +70,16 @@ class RowFacts:
     truths: Sequence[str]
     n_chunks: int
     has_fitted_weights: bool
+    quotes: bool = True
 
     @cached_property
     def answer_evidence(self) -> _Claims:
         """That of faithfulness and of hallucination_rate."""
-        return _claims(self.details.answer or (), self.answer)
+        return self.claims(self.details.answer, self.answer)
+
+    def claims(self, sentences: Sequence[Evidence] | None, text: str) -> _Claims:
+        """Sentences of a text with what chunks have of them; none without quotes."""
+        return _claims(sentences or (), text) if self.quotes else _NO_CLAIMS
 
     @property
     def truth(self) -> str:
@@ -177,6 +183,9 @@ def _of_sentences(metric: MetricId, words: str, claims: _Claims) -> Words:
     return words, signals, {"evidence": claims.evidence}
 
 
+_NO_CLAIMS: Final = _Claims((), [])
+
+
 def _faithfulness(facts: RowFacts, score: float) -> Words:
     sentences = facts.details.answer or []
     # Its one sentence may have another score than the answer.
@@ -207,7 +216,7 @@ def _context_recall(facts: RowFacts, score: float) -> Words:
         f"Support of {counted(len(sentences), 'ground truth sentence')} by the contexts"
         f"{which if n_truths > 1 else ''}: {three_decimals(score)}."
     )
-    return _of_sentences("context_recall", words, _claims(sentences, facts.truth))
+    return _of_sentences("context_recall", words, facts.claims(sentences, facts.truth))
 
 
 def _context_relevance(facts: RowFacts, score: float) -> Words:
@@ -275,22 +284,27 @@ def words_of_row(
     place: int,
     settings: GroundedSettings,
     metrics: Iterable[MetricId],
+    quotes: bool = True,
 ) -> dict[MetricId, Words]:
-    """Explanations, signals and details for the scores of some metrics of a row."""
+    """Explanations, signals and details for the scores of some metrics of a row.
+
+    Without ``quotes`` there is nothing about single sentences.
+    """
     facts = RowFacts(
         details=details,
         answer=batch.answer.text(place),
         truths=batch.row_truth_texts(place),
         n_chunks=int(batch.row_contexts[place + 1] - batch.row_contexts[place]),
         has_fitted_weights=settings.weights != SHIPPED_WEIGHTS,
+        quotes=quotes,
     )
     return {metric: _words(metric, facts) for metric in metrics}
 
 
 def _words(metric: MetricId, facts: RowFacts) -> Words:
-    number = ALL_METRIC_IDS.index(metric)
-    cause = Cause(facts.details.causes[number])
-    if cause is not Cause.COUNTED:
+    number = _NUMBERS[metric]
+    if facts.details.causes[number] != Cause.COUNTED:
+        cause = Cause(facts.details.causes[number])
         is_null = facts.details.reasons[number] != 0
         signals = () if is_null else _zero_signal(metric, cause)
         return _cause_words(metric, cause, facts), signals, _zero_details(metric, cause, facts)
@@ -309,6 +323,18 @@ def _cause_words(metric: MetricId, cause: Cause, facts: RowFacts) -> str:
     if cause is Cause.REFUSAL and refusal is not None and refusal[1]:
         return f"{_CAUSES[cause]} {REFUSED_ALTHOUGH}."
     return _CAUSES[cause]
+
+
+def evidence_of(details: GroundedDetails, metrics: Iterable[MetricId]) -> Sequence[Evidence]:
+    """The sentences that the first of some metrics was scored by; none where none was."""
+    for metric in metrics:
+        cause = details.causes[_NUMBERS[metric]]
+        if metric in _OF_ANSWER:
+            if cause in (Cause.COUNTED, Cause.REFUSAL) and details.answer is not None:
+                return details.answer
+        elif cause == Cause.COUNTED and details.truth is not None:
+            return details.truth
+    return ()
 
 
 def refusal_of(details: GroundedDetails) -> Refusal | None:

@@ -44,6 +44,7 @@ class RowFacts:
     answer: bytes
     n_contexts: int
     has_ground_truth: bool
+    quotes: bool = True
 
     def claim(self, index: int) -> str:
         """Sentence ``index`` of the answer."""
@@ -58,6 +59,8 @@ def _claim_signals(
     metric: MetricId, facts: RowFacts, overlaps: Sequence[float], below: float, words: str
 ) -> tuple[EvalSignal, ...]:
     """One signal per sentence of the answer whose overlap is below a limit."""
+    if not facts.quotes:
+        return ()
     signal, severity = SENTENCE_SIGNALS[metric]
     return tuple(
         EvalSignal(
@@ -155,9 +158,10 @@ def _hallucination_rate(facts: RowFacts, score: float) -> Explained:
     threshold = facts.settings.claim_support_threshold
     words = "appears unsupported by any context (max overlap"
     signals = _claim_signals("hallucination_rate", facts, overlaps, threshold, words)
-    rate = len(signals) / len(overlaps)
+    n_unsupported = sum(overlap < threshold for overlap in overlaps)
+    rate = n_unsupported / len(overlaps)
     return (
-        f"{len(signals)}/{len(overlaps)} answer sentence(s) appear unsupported "
+        f"{n_unsupported}/{len(overlaps)} answer sentence(s) appear unsupported "
         f"(hallucination rate={three_decimals(rate)}, score={three_decimals(score)}).",
         signals,
     )
@@ -197,8 +201,12 @@ def words_of_row(
     place: int,
     settings: OverlapSettings,
     metrics: Iterable[MetricId],
+    quotes: bool = True,
 ) -> dict[MetricId, Words]:
-    """Explanations and signals for the scores of some metrics of a row."""
+    """Explanations and signals for the scores of some metrics of a row.
+
+    Without ``quotes`` there are no signals about sentences.
+    """
     truth = batch.ground_truth.offsets
     facts = RowFacts(
         details=details,
@@ -206,6 +214,7 @@ def words_of_row(
         answer=batch.answer.text_bytes(place),
         n_contexts=int(batch.row_contexts[place + 1] - batch.row_contexts[place]),
         has_ground_truth=bool(truth[place + 1] > truth[place]),
+        quotes=quotes,
     )
     return {
         metric: (*_EXPLAINED[metric](facts, details.scores[ALL_METRIC_IDS.index(metric)]), {})

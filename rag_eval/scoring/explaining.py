@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +22,30 @@ from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature, signature_of
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results import words_overlap
-from rag_eval.results.judged import JudgedRowScores
+from rag_eval.results.judged import JudgedRowScores, JudgedScore
 from rag_eval.results.row import (
     ByMetric,
     CostTracker,
     EvalResult,
+    EvalSignal,
     MetricResult,
     Refusal,
     Words,
 )
 from rag_eval.results.verdicts import judge_rows
-from rag_eval.samples import MetricId, NullReason
+from rag_eval.samples import EvaluationMode, MetricId, NullReason
 
-NativeWords: TypeAlias = Callable[[Iterable[MetricId]], dict[MetricId, Words]]
-"""Gives the words for the scores of some metrics that kernels computed."""
+
+class NativeWords(Protocol):
+    """Gives the words for the scores of some metrics that kernels computed.
+
+    Without ``quotes`` evidence and signals of sentences are left out, which take the most time.
+    """
+
+    def __call__(
+        self, metrics: Iterable[MetricId], quotes: bool = True
+    ) -> dict[MetricId, Words]: ...
+
 
 _RowDetails: TypeAlias = tuple[
     kernels.RowDetails | kernels.GroundedDetails, NativeWords, str | None, Refusal | None
@@ -67,6 +77,8 @@ class ScoredRow:
         Columns as in ``plan.columns``; NaN where null.
     computed : dict of Computed
         Per metric that kernels or scorers computed, whoever scores it in the end.
+    details : RowDetails or GroundedDetails
+        What kernels found.
     found : mapping of Scored
         Per metric of a scorer what it found.
     judged : mapping of JudgedScore
@@ -77,6 +89,7 @@ class ScoredRow:
     plan: Plan
     scores: npt.NDArray[np.float64]
     computed: dict[MetricId, Computed]
+    details: kernels.RowDetails | kernels.GroundedDetails
     native_words: NativeWords
     language: str | None
     refusal: Refusal | None = None
@@ -114,18 +127,20 @@ class ScoredRow:
         metric_passed: Sequence[bool],
         evaluated_at: str,
         signature: Signature,
+        *,
+        lazily: bool,
     ) -> EvalResult:
         """The row's result with these verdicts."""
-        words, cost = self._words()
-        columns = zip(self.plan.columns, self.scores.tolist(), metric_passed, strict=True)
+        metrics: ByMetric[MetricResult]
+        cost = _NO_COST
+        if lazily and not (self.found or self.judged or self.plan.calibrations):
+            metrics = LazyMetrics(self, metric_passed)
+        else:
+            words, cost = self._words()
+            metrics = ByMetric(self.metric_results(metric_passed, words))
         return EvalResult(
             sample=self.sample,
-            metrics=ByMetric(
-                {
-                    metric: self._result(metric, score, is_passed, words[metric])
-                    for metric, score, is_passed in columns
-                }
-            ),
+            metrics=metrics,
             cost=cost,
             composite_score=None if math.isnan(composite) else composite,
             passed=passed,
@@ -142,6 +157,16 @@ class ScoredRow:
         from rag_eval.scoring.findings import cost_of_row, words_of_row
 
         return words_of_row(self), cost_of_row(self.judged)
+
+    def metric_results(
+        self, passed: Sequence[bool], words: Mapping[MetricId, Words]
+    ) -> dict[MetricId, MetricResult]:
+        """The result of each column."""
+        columns = zip(self.plan.columns, self.scores.tolist(), passed, strict=True)
+        return {
+            metric: self._result(metric, score, is_passed, words[metric])
+            for metric, score, is_passed in columns
+        }
 
     def _result(self, metric: MetricId, score: float, passed: bool, words: Words) -> MetricResult:
         explanation, signals, more = words
@@ -164,6 +189,78 @@ class ScoredRow:
             signals=signals,
             **more,
         )
+
+
+class ShownMetric(NamedTuple):
+    """What a :class:`MetricResult` says, without evidence and signals of sentences."""
+
+    metric_id: MetricId
+    score: float | None
+    passed: bool | None
+    threshold: float | None
+    explanation: str
+    signals: tuple[EvalSignal, ...]
+    null_reason: NullReason
+    chunk_scores: tuple[float, ...] | None
+    mode: EvaluationMode = "heuristic"
+    probability: float | None = None
+    judged: JudgedScore | None = None
+    details: tuple[Mapping[str, Any], ...] | None = None
+
+
+class LazyMetrics(ByMetric[MetricResult]):
+    """The metrics of a row that kernels alone scored; explained when one is looked at."""
+
+    __slots__ = ("_passed", "_row")
+    _row: ScoredRow
+    _passed: Sequence[bool]
+
+    def __init__(self, row: ScoredRow, passed: Sequence[bool]) -> None:
+        object.__setattr__(self, "_row", row)
+        object.__setattr__(self, "_passed", passed)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "_values":
+            return super().__getattr__(name)
+        words = self._row.native_words(self._row.plan.columns)
+        values = self._row.metric_results(self._passed, words)
+        object.__setattr__(self, "_values", values)
+        return values
+
+    def shown(self) -> list[ShownMetric]:
+        """All metrics, in a third of the time."""
+        row = self._row
+        words = row.native_words(row.plan.columns, quotes=False)
+        found = []
+        columns = zip(row.plan.columns, row.scores.tolist(), self._passed, strict=True)
+        for metric, score, passed in columns:
+            explanation, signals, more = words[metric]
+            is_null, threshold = math.isnan(score), row.plan.thresholds[metric]
+            shown = ShownMetric(
+                metric,
+                None if is_null else score,
+                None if is_null or threshold is None else passed,
+                threshold,
+                explanation,
+                signals,
+                row.computed[metric].null_reason,
+                more.get("chunk_scores"),
+            )
+            found.append(shown)
+        return found
+
+    @property
+    def details(self) -> kernels.RowDetails | kernels.GroundedDetails:
+        """What kernels found in the row."""
+        return self._row.details
+
+    @property
+    def columns(self) -> tuple[MetricId, ...]:
+        """Those that the row has."""
+        return self._row.plan.columns
+
+    def __iter__(self) -> Iterator[MetricId]:
+        return iter(self.columns)
 
 
 def scored_row(
@@ -201,8 +298,13 @@ def scored_rows(
     return [_scored_row(*row, plan, columns) for row in rows]
 
 
-def explained_rows(rows: Sequence[ScoredRow], evaluated_at: str) -> list[EvalResult]:
-    """The results of rows of one plan, with an explanation and signals for each score."""
+def explained_rows(
+    rows: Sequence[ScoredRow], evaluated_at: str, *, lazily: bool = False
+) -> list[EvalResult]:
+    """The results of rows of one plan, with an explanation and signals for each score.
+
+    ``lazily`` puts them into words where they are looked at.
+    """
     if not rows:
         return []
     plan = rows[0].plan
@@ -211,7 +313,7 @@ def explained_rows(rows: Sequence[ScoredRow], evaluated_at: str) -> list[EvalRes
     composites, passed = verdicts.composite.tolist(), verdicts.passed.tolist()
     metric_passed, signature = verdicts.metric_passed.tolist(), signature_of(plan)
     return [
-        row.result(composite, is_passed, metrics, evaluated_at, signature)
+        row.result(composite, is_passed, metrics, evaluated_at, signature, lazily=lazily)
         for row, composite, is_passed, metrics in zip(
             rows, composites, passed, metric_passed, strict=True
         )
@@ -247,6 +349,7 @@ def _scored_row(
         plan,
         np.array([scores[metric] for metric in plan.columns]),
         computed,
+        native,
         native_words,
         language,
         refusal,
@@ -275,10 +378,10 @@ def _details(
 def _absent_said(words: NativeWords, batch: SampleBatch) -> NativeWords:
     """The words for scores, where some are null because no row has a field that they need."""
 
-    def said(metrics: Iterable[MetricId]) -> dict[MetricId, Words]:
+    def said(metrics: Iterable[MetricId], quotes: bool = True) -> dict[MetricId, Words]:
         every = [*metrics]
         lacked = {metric: kernels.lacked_field(batch, metric) for metric in every}
-        found = words([metric for metric in every if lacked[metric] is None])
+        found = words([metric for metric in every if lacked[metric] is None], quotes)
         for metric, name in lacked.items():
             if name is not None:
                 text = f"{name} is required for {camel_case(metric)} but was not provided."

@@ -71,11 +71,17 @@ class KeptRow:
 
 
 def opened_rows(
-    rows: Sequence[KeptRow], plan: Plan, needs: FieldNeeds, evaluated_at: str
+    rows: Sequence[KeptRow],
+    plan: Plan,
+    needs: FieldNeeds,
+    evaluated_at: str,
+    *,
+    lazily: bool = False,
 ) -> Iterator[EvalResult]:
     """The results of rows with explanations and signals, in their order.
 
-    They are packed, scored and judged together, which takes a third of the time.
+    They are packed, scored and judged together, which takes a third of the time; ``lazily`` is as
+    for :func:`~rag_eval.scoring.explaining.explained_rows`.
     """
     for absent, some in groupby(rows, lambda row: row.absent):
         while block := list(islice(some, _BLOCK_ROWS)):
@@ -85,7 +91,7 @@ def opened_rows(
             found = scored_rows(samples, batch, plan, judged, fields)
             for row, one in zip(block, found, strict=True):
                 one.same_as(row.number, row.scores)
-            yield from explained_rows(found, evaluated_at)
+            yield from explained_rows(found, evaluated_at, lazily=lazily)
 
 
 @dataclass(frozen=True, slots=True)

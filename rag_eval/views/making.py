@@ -251,7 +251,7 @@ class RunWatch:
         run = None if self._rows is None else self._rows.run(source, signature=summary.signature)
         comparison, notes = self._compared(run)
         kept = self._choice.chosen()
-        results = opened_rows(kept, self._plan, needs, summary.evaluated_at)
+        results = opened_rows(kept, self._plan, needs, summary.evaluated_at, lazily=True)
         with_composites = ((one, judge_rows(one, self._plan).composite) for one in blocks())
         return RunView(
             source=source,

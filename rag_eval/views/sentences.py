@@ -7,7 +7,6 @@ the overlap profile, it is recomputed from the texts of the sample.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -17,12 +16,13 @@ from rag_eval.errors import RagEvalError
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.kernels import scoring as kernels
-from rag_eval.kernels.scoring import RowDetails, metric_numbers
+from rag_eval.kernels.scoring import Evidence, GroundedDetails, RowDetails, metric_numbers
 from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.results.row import EvalResult, MetricResult, SentenceEvidence
-from rag_eval.results.words_grounded import SENTENCE_CUT, missing_words
+from rag_eval.results.words_grounded import SENTENCE_CUT, evidence_of, missing_words
 from rag_eval.results.words_overlap import LOW_SUPPORT
 from rag_eval.samples import MetricId
+from rag_eval.scoring.explaining import LazyMetrics
 from rag_eval.views.texts import contexts_of, fields_of, text_of, truths_of
 
 Level: TypeAlias = Literal["supported", "weak", "unsupported"]
@@ -36,8 +36,7 @@ _SETTINGS: Final = frozenset(OverlapSettings.__slots__)
 _OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentenceView:
+class SentenceView(NamedTuple):
     """One sentence and how far the contexts support it.
 
     Attributes
@@ -126,6 +125,11 @@ def shown_truth(result: EvalResult) -> str:
     truths = truths_of(result)
     if len(truths) < 2 or _profile(result) != "grounded":
         return truths[0] if truths else ""
+    metrics = result.metrics
+    if isinstance(metrics, LazyMetrics) and isinstance(metrics.details, GroundedDetails):
+        best = metrics.details.best_truth
+        if best is not None:
+            return truths[best]
     scores = [_recall(result, truth) for truth in truths]
     return truths[scores.index(max(scores))]
 
@@ -144,8 +148,8 @@ def _asked(
     result: EvalResult, answer: str, truth: str, contexts: Sequence[str]
 ) -> _Asked | RowSentences:
     """The sentences by their evidence, or what has to be asked for in the overlap profile."""
-    metrics = dict(result.metrics.items())
-    if not contexts or metrics.keys().isdisjoint(_OF_ANSWER):
+    metrics = set(result.metrics)
+    if not contexts or metrics.isdisjoint(_OF_ANSWER):
         answer = ""
     if not contexts or "context_recall" not in metrics:
         truth = ""
@@ -165,6 +169,10 @@ def _by_evidence(
 ) -> tuple[SentenceView, ...]:
     if not text:
         return ()
+    lazy = result.metrics
+    if isinstance(lazy, LazyMetrics) and isinstance(lazy.details, GroundedDetails):
+        found = evidence_of(lazy.details, [metric for metric in metrics if metric in lazy.columns])
+        return tuple(_grounded_view(text, one) for one in found)
     kept = [result.metrics[metric].evidence for metric in metrics if metric in result.metrics]
     fitting = (found for found in kept if found and _fits(found, text, contexts))
     evidence = next(fitting, None) or _found_anew(result, text, metrics[0])
@@ -189,7 +197,7 @@ def _fits(evidence: Sequence[SentenceEvidence], text: str, contexts: Sequence[st
     return True
 
 
-def _grounded_view(text: str, found: SentenceEvidence) -> SentenceView:
+def _grounded_view(text: str, found: SentenceEvidence | Evidence) -> SentenceView:
     carried = found.support >= SENTENCE_CUT or found.no_claim
     level: Level = "supported" if carried else "weak"
     return SentenceView(
@@ -199,10 +207,10 @@ def _grounded_view(text: str, found: SentenceEvidence) -> SentenceView:
         level="unsupported" if found.support < _HARDLY and not carried else level,
         chunk=found.chunk,
         window=found.window,
-        missing_numbers=found.missing_numbers,
-        missing_names=found.missing_names,
+        missing_numbers=tuple(found.missing_numbers),
+        missing_names=tuple(found.missing_names),
         contradiction=found.contradiction,
-        far_names=found.far_names,
+        far_names=tuple(found.far_names),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rag_eval.results.row import EvalResult, MetricResult, sample_dict
 from rag_eval.samples import EvalSample, NullReason
+from rag_eval.scoring.explaining import ShownMetric
 
 
 def fields_of(result: EvalResult) -> dict[str, Any]:
@@ -51,7 +52,7 @@ ALTHOUGH: Final = ", although relevant contexts were retrieved"
 """... where it need not have."""
 
 
-def null_text(metric: MetricResult) -> str:
+def null_text(metric: MetricResult | ShownMetric) -> str:
     """Why there is no score, such as ``nothing to measure``."""
     if metric.null_reason == NullReason.MEASURED:
         return "not measured"

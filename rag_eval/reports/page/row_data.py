@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from rag_eval.reports.figures import limit_text, score_text, share_text, shown_name
+from rag_eval.reports.figures import limit_text, score_text, shown_name
 from rag_eval.reports.page.nearest import least_supported, nearest_part
 from rag_eval.reports.page.passages import kept_ranges, windows_by_chunk
 from rag_eval.reports.page.row_detail import (
@@ -21,8 +21,10 @@ from rag_eval.reports.page.row_detail import (
     named,
     without_score,
 )
+from rag_eval.reports.page.templating import whole_share
 from rag_eval.reports.page.visible_text import cut, short
-from rag_eval.results.row import MetricResult
+from rag_eval.results.row import EvalResult, MetricResult
+from rag_eval.scoring.explaining import LazyMetrics, ShownMetric
 from rag_eval.views.findings import gravest_first
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.sentences import RowSentences, SentenceView
@@ -45,8 +47,18 @@ def encoded(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
 
 
+AnyMetric: TypeAlias = MetricResult | ShownMetric
+
+
+def metrics_of(result: EvalResult) -> Sequence[AnyMetric]:
+    """The metrics of a row with what the page says of them, evidence of sentences apart."""
+    metrics = result.metrics
+    return metrics.shown() if isinstance(metrics, LazyMetrics) else tuple(metrics.values())
+
+
 def row_data(
     row: ViewedRow,
+    metrics: Sequence[AnyMetric],
     texts: RowTexts,
     sentences: RowSentences,
     limits: Limits,
@@ -83,7 +95,7 @@ def row_data(
         [_sentence(view) for view in sentences.truth],
         told,
         None if result.refusal is None else 1 + result.refusal.answerable,
-        [_metric(one, limits, old, has_sentences) for one in result.metrics.values()],
+        [_metric(one, limits, old, has_sentences) for one in metrics],
         _named(texts.metadata, limits),
         _named(texts.others, limits),
     )
@@ -172,7 +184,7 @@ def _far_passage(
 
 
 def _metric(
-    found: MetricResult, limits: Limits, old: Mapping[str, float], has_sentences: bool
+    found: AnyMetric, limits: Limits, old: Mapping[str, float], has_sentences: bool
 ) -> tuple[Any, ...]:
     """One metric with its evidence, as ``_metric`` of ``row_detail`` has it."""
     name, score, most = found.metric_id, found.score, limits.n_findings
@@ -206,7 +218,7 @@ def _metric(
     if name in old:
         notes = (f"baseline {score_text(old[name])}", *notes)
     if found.probability is not None:
-        notes = (*notes, f"probability of good {share_text(found.probability)}")
+        notes = (*notes, f"probability of good {whole_share(found.probability)}")
     if found.mode != "heuristic":
         notes = (*notes, found.mode)
     return (

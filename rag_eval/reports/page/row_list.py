@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.reports.figures import score_text, shown_name
 from rag_eval.reports.page.nearest import stop_words
-from rag_eval.reports.page.row_data import encoded, number, row_data
+from rag_eval.reports.page.row_data import AnyMetric, encoded, metrics_of, number, row_data
 from rag_eval.reports.page.row_detail import LONG, SHORT, Limits, RowTexts, detail_parts
 from rag_eval.reports.page.templating import rendered
-from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.results.summaries import COMPOSITE
 from rag_eval.samples import MetricId
 from rag_eval.views.run_view import ViewedRow
@@ -87,6 +86,7 @@ class _Row(NamedTuple):
     """A row in its place."""
 
     viewed: ViewedRow
+    metrics: Mapping[str, AnyMetric]
     texts: RowTexts
     status: RowStatus
     change: float | None
@@ -115,9 +115,7 @@ def row_list(
         Bytes of all rows, packed.
     """
     olds = old or {}
-    every = [
-        _Row(row, RowTexts.of(row.result), _status(row.result), _change(row, olds)) for row in rows
-    ]
+    every = [_row(row, olds) for row in rows]
     every.sort(key=lambda row: (_movement(row.change) if moved_first else (), _rank(row)))
     n_known = max(_LEAST_SEARCHED, min(_SEARCHED, _SEARCHED_OF_ALL // max(len(rows), 1)))
     keys = packed(encoded(_keys(every, metrics, n_known, has_changes=bool(olds))))
@@ -136,6 +134,12 @@ def row_list(
         n_closed=len(closed),
         has_changes=bool(olds),
     )
+
+
+def _row(row: ViewedRow, old: OldScores) -> _Row:
+    found = metrics_of(row.result)
+    metrics = {one.metric_id: one for one in found}
+    return _Row(row, metrics, RowTexts.of(row.result), _status(row, found), _change(row, old))
 
 
 def packed(data: bytes) -> str:
@@ -219,7 +223,8 @@ class _Details:
 
     def _data(self, row: _Row, views: RowSentences, limits: Limits) -> bytes:
         old = self.old.get(row.viewed.id or "", {})
-        return encoded(row_data(row.viewed, row.texts, views, limits, old, self.n_known))
+        metrics = tuple(row.metrics.values())
+        return encoded(row_data(row.viewed, metrics, row.texts, views, limits, old, self.n_known))
 
 
 def _bodies(
@@ -255,11 +260,11 @@ def _name(row: ViewedRow) -> str:
     return row.name if row.id is None else row.id
 
 
-def _status(result: EvalResult) -> RowStatus:
+def _status(row: ViewedRow, metrics: Sequence[AnyMetric]) -> RowStatus:
     """``unmeasured`` if no metric has a score."""
-    if all(metric.score is None for metric in result.metrics.values()):
+    if all(metric.score is None for metric in metrics):
         return "unmeasured"
-    return "passed" if result.passed else "failed"
+    return "passed" if row.result.passed else "failed"
 
 
 def _rank(row: _Row) -> tuple[int, float, int]:
@@ -319,11 +324,10 @@ def _keys(
     }
     nulls: dict[str, dict[str, list[int]]] = {}
     failing: dict[str, list[int]] = {}
-    results = [dict(row.result.metrics.items()) for row in viewed]
     for name in metrics:
         column = columns[name] = []
-        for place, result in enumerate(results):
-            found = result.get(name)
+        for place, row in enumerate(rows):
+            found = row.metrics.get(name)
             score = None if found is None else number(found.score)
             column.append(score)
             if score is None:
@@ -352,7 +356,7 @@ def _keys(
     }
 
 
-def _no_number(found: MetricResult | None) -> str:
+def _no_number(found: AnyMetric | None) -> str:
     if found is None:
         return "not computed"
     return null_text(found) if found.score is None else score_text(found.score)

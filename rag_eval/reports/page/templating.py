@@ -59,7 +59,7 @@ def environment() -> Environment:
         score=figures.score_text,
         gap=lambda found: figures.gap_text(found.n, found.n_rows),
         signed=figures.signed_text,
-        share=_share,
+        share=whole_share,
         limit=figures.limit_text,
         interval=figures.interval_text,
         mean_interval=figures.mean_interval_text,
@@ -69,12 +69,12 @@ def environment() -> Environment:
     return found
 
 
-@cache
-def _share(value: float | None) -> str:
+def whole_share(value: float | None) -> str:
     """A percentage that no line breaks."""
     return figures.share_text(value).replace(" ", "\u00a0")
 
 
+@cache
 def asset(name: str) -> str:
     """A file of the package: a template, the style or the script."""
     return files(_PACKAGE).joinpath(name).read_text(encoding="utf-8")
@@ -128,7 +128,9 @@ def reason_head(found: MetricResult, null_text: str, old: float | None) -> Marku
     notes = [
         None if old is None else f"baseline {figures.score_text(old)}",
         None if found.threshold is None else f"threshold {figures.limit_text(found.threshold)}",
-        None if found.probability is None else f"probability of good {_share(found.probability)}",
+        None
+        if found.probability is None
+        else f"probability of good {whole_share(found.probability)}",
         None if found.mode == "heuristic" else escape(visible(found.mode)),
     ]
     small = "".join(f" <small>{note}</small>" for note in notes if note is not None)
