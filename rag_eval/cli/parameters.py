@@ -142,7 +142,9 @@ def margins(flag: str, texts: Iterable[str]) -> dict[str, float]:
             ) from None
         name = metric if equals else "*"
         if name in found:
-            raise click.BadParameter(f"{name} is given twice", param_hint=flag)
+            raise click.BadParameter(
+                f"{text!r}: a second value for {metric or 'all metrics'}", param_hint=flag
+            )
         if name in METRIC_IDS:
             _check_share(f"{flag}: {name}", margin)
         found[name] = margin

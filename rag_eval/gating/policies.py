@@ -249,7 +249,7 @@ def _bounded(
         worst = f"a loss of {-low:.3f}" if low < 0 else f"a gain of {low:.3f}"
         where = "within" if held else "beyond"
         message += (
-            f"; {100 * (1 - alpha):.4g}% confidence bound: {worst}, {where} the margin of "
+            f"; {100 * (1 - alpha):.4g} % confidence bound: {worst}, {where} the margin of "
             f"{margin:g}"
         )
     missed = Status.TOO_FEW_ROWS if low is None else Status.INCONCLUSIVE

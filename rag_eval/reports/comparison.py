@@ -48,6 +48,10 @@ def print_comparison(
         print_line(console, line)
     console.print()
     console.print(_table(comparison, console))
+    if comparison.n_tests:
+        tests = f"all {comparison.n_tests:,} tests together" if comparison.n_tests > 1 else "1 test"
+        level = f"{comparison.options.alpha:g}"
+        print_line(console, f"adjusted p: for {tests}; a change is shown if it is at most {level}")
     print_notes(_setting_lines(comparison), console)
     console.print()
     for line in findings(comparison):

@@ -65,8 +65,8 @@ def policy_lines(report: GateReport) -> list[str]:
         return []
     return [
         f"{report.policy}: if nothing changed, {_share(found.rate)} of {found.n_replicates:,} "
-        f"simulated builds failed ({found.n_rows:,} rows, {found.tied:.0%} of them with identical "
-        "scores in both runs)"
+        f"simulated builds failed ({found.n_rows:,} rows, {100 * found.tied:.0f} % of them with "
+        "identical scores in both runs)"
     ]
 
 
@@ -77,14 +77,14 @@ def _tolerance(report: GateReport) -> str:
 
 
 def _share(rate: float) -> str:
-    return "less than 0.1%" if rate < 0.001 else f"{rate:.1%}"
+    return "less than 0.1 %" if rate < 0.001 else f"{100 * rate:.1f} %"
 
 
 def _baseline_line(verdict: BaselineVerdict) -> str:
     state = "passed" if verdict.passed else "failed"
     name = plain_text(verdict.name, _NAME_LIMIT)
-    kind = verdict.kind.replace("_", " ")
-    return f"against {name} ({kind}): {state}, {verdict.status}"
+    role = "" if verdict.kind == "file" else f"the {verdict.kind.replace('_', ' ')} run "
+    return f"against {role}{name}: {verdict.status} ({state})"
 
 
 def _table(verdict: BaselineVerdict, console: Console) -> Table:

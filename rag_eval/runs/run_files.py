@@ -197,7 +197,7 @@ def _read_file(path: str | Path | ResultFile, wanted: _Wanted) -> ScoredRun:
         if metric not in file.metrics:
             names = [*file.metrics, *file.unread]
             raise InputError(
-                f"{file.source} has no scores of {metric}{suggestion(metric, names)} "
+                f"{file.source} has no scores of the metric {metric!r}{suggestion(metric, names)} "
                 f"(metrics: {', '.join(names) or 'none'})"
             )
     values, null_reasons, verdicts = scores.matrices()

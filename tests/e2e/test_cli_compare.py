@@ -269,7 +269,7 @@ def test_lost_scores_are_told(runs: list[Path]) -> None:
     ("arguments", "message"),
     [
         (["--margin", "x"], "expected a number or METRIC=number, got 'x'"),
-        (["--margin", "1", "--margin", "2"], "'2' is a second one"),
+        (["--margin", "1", "--margin", "2"], "'2': a second value for all metrics"),
         (["--margin", "mime=1"], "margin names 'mime', which is not compared"),
         (["--slice", "topik"], "has a field 'topik'. Give a field of the samples"),
         (["--metric", "answer_relevance"], "no column 'answer_relevance'"),

@@ -292,7 +292,7 @@ def test_a_store_from_the_first_run_on(tmp_path: Path, monkeypatch: pytest.Monke
     kept(0)
     third = gate("--store", "--run", "latest")
     assert third.exit_code == 0
-    assert f"against {listed[-1]['runId']} (last passing): passed" in third.stdout
+    assert f"against the last passing run {listed[-1]['runId']}: " in third.stdout
 
 
 def test_as_installed(old: Path, worse: Path) -> None:
@@ -399,7 +399,7 @@ def test_two_profiles_in_one_store_do_not_block_each_other(
             stored(n_bad, "--profile", profile)
             done = gate("--store", "--run", "latest")
             assert done.exit_code == code, done.stdout + done.stderr
-            assert f"against {first[profile]} (last passing)" in done.stdout
+            assert f"against the last passing run {first[profile]}" in done.stdout
             # A failed run does not replace the baseline.
             first[profile] = listed()[0]["runId"] if code == 0 else first[profile]
     stored(0, "--profile", "overlap")
@@ -510,7 +510,7 @@ def test_an_edited_dataset_is_compared_on_the_rows_it_shares(
     done = gate(*words, "--shared-rows")
     assert done.exit_code == 1
     assert done.stdout.startswith("FAIL  REGRESSED  faithfulness fell by 0.4")
-    assert f"against {first} (last passing): failed" in done.stdout
+    assert f"against the last passing run {first}: REGRESSED (failed)" in done.stdout
     assert "over 36 pairs" in done.stdout
     assert "shares 36 of 40 rows, which are compared" in " ".join(done.stderr.split())
     assert "; 4 edited rows were left out (against " in done.stdout

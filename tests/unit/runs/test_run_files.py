@@ -148,7 +148,9 @@ def test_metrics_that_are_asked_for_in_their_order(tmp_path: Path) -> None:
         found = read_run(tmp_path / name, metrics=["contextRecall", "faithfulness"])
         assert found.metrics == ("context_recall", "faithfulness")
         np.testing.assert_array_equal(found.scores, run_of_result(result()).scores[:, ::-1])
-        with pytest.raises(InputError, match=r"no scores of answer_relevance \(metrics: faith"):
+        with pytest.raises(
+            InputError, match=r"no scores of the metric 'answer_relevance' \(metrics: faith"
+        ):
             read_run(tmp_path / name, metrics=["answer_relevance"])
 
 
