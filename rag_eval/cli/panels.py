@@ -25,7 +25,8 @@ _PANELS: Final = {
     "audit_share max_calls budget_usd prices use_cache dry_run",
     "Advanced": "threads quantiles checkpoint_rows allow_changed_input concurrency length_debias "
     "on_judge_failure prompt_overrides judge_seed cache_file cache_max_age force alpha adjust "
-    "n_resamples seed level epsilon worst_case independent shuffles against against_labels "
+    "n_resamples seed level epsilon worst_case independent edited shared_rows shuffles against "
+    "against_labels "
     "allow_missing_labels calibration_labels cross_fit",
 }
 # What stands elsewhere in one command: `judges` of a run are models, of labels people.

@@ -445,7 +445,7 @@ def test_the_whole_gate_with_nulls_and_limits_keeps_its_promise(
     assert failed <= 0.05 * n_replicates + 2 * math.sqrt(0.05 * 0.95 * n_replicates)
 
 
-@every_row(("alpha", "shown", "bound"), [(0.025, "2.5 %", "97.5%"), (0.1, "10 %", "90%")])
+@every_row(("alpha", "shown", "bound"), [(0.025, "2.5 %", "97.5 %"), (0.1, "10 %", "90 %")])
 def test_chances_are_told_as_they_were_given(alpha: float, shown: str, bound: str) -> None:
     found = gate(run(-0.005), old(), policy="non-inferior", margin=0.02, alpha=alpha)
     assert f"; {bound} confidence bound: " in found.baselines[0].findings[0].message
