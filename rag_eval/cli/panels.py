@@ -20,14 +20,13 @@ _PANELS: Final = {
     "max_missing_rows critical "
     "critical_fails care store run_id pin branch regression_threshold allow_signature_mismatch",
     "Output": "form output prefix summary html junit gitlab markdown github quiet store_columns "
-    "slice_by gold_dir resume restart top",
+    "slice_by gold_dir resume restart top sort",
     "LLM judge": "mode judge metric_modes judge_style judge_repeat cascade_band "
     "audit_share max_calls budget_usd prices use_cache dry_run",
     "Advanced": "threads quantiles checkpoint_rows allow_changed_input concurrency length_debias "
     "on_judge_failure prompt_overrides judge_seed cache_file cache_max_age force alpha adjust "
     "n_resamples seed level epsilon worst_case independent edited shared_rows shuffles against "
-    "against_labels "
-    "allow_missing_labels calibration_labels cross_fit",
+    "against_labels allow_missing_labels calibration_labels cross_fit",
 }
 # What stands elsewhere in one command: `judges` of a run are models, of labels people.
 _ELSEWHERE: Final = {
