@@ -20,7 +20,7 @@ _PANELS: Final = {
     "max_missing_rows critical "
     "critical_fails care store run_id pin branch regression_threshold allow_signature_mismatch",
     "Output": "form output prefix summary html junit gitlab markdown github quiet store_columns "
-    "slice_by gold_dir resume restart top sort",
+    "slice_by gold_dir resume restart top sort ranks",
     "LLM judge": "mode judge metric_modes judge_style judge_repeat cascade_band "
     "audit_share max_calls budget_usd prices use_cache dry_run",
     "Advanced": "threads quantiles checkpoint_rows allow_changed_input concurrency length_debias "
