@@ -104,6 +104,7 @@ class ScoreFile(ScoreSource):
         try:
             aggregates = summary.inner("aggregates").items()
             self.settings = settings_of(summary)
+            self.dataset_hash = summary.text_or_none("datasetHash")
             judged = [entry for _, entry in summary.inner("judging").inner("metrics").items()]
         except InputError as error:
             raise InputError(f"{self.source} is not a result file: {error}") from None

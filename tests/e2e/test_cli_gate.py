@@ -595,3 +595,22 @@ def test_composite_scores_of_other_weights_are_not_compared(
         forced = gate("new.json", "--baseline", "old.json", "--policy", policy, "--force")
         assert forced.exit_code in (0, 1)
         assert "note: settings differ: weight of faithfulness: 3, not 1" in forced.stderr
+
+
+def test_a_result_file_names_its_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result file was compared with runs without a dataset alone: PASS NEW."""
+    monkeypatch.chdir(tmp_path)
+    first = stored(0)
+    gate("--store", "--run", "latest")
+    stored(12, "--output", "new.json")
+    done = gate("new.json", "--store")
+    assert done.exit_code == 1, done.stdout + done.stderr
+    assert f"against {first} (last passing): failed, REGRESSED" in done.stdout
+    assert "does not name its dataset" not in done.stderr
+    # One that was written without a store has no hash, but its rows tell.
+    words = ("--metrics", "faithfulness", "--quiet", "--output", "bare.json")
+    assert rag_eval("run", "rows.jsonl", *words).exit_code == 0
+    bare = gate("bare.json", "--store")
+    assert bare.stdout.startswith("PASS  NEW")
+    assert f"{first}) shares 30 of 30 rows: to compare those: --shared-rows" in bare.stderr
+    assert gate("bare.json", "--store", "--shared-rows").exit_code == 1
