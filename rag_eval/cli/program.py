@@ -34,13 +34,14 @@ COMMANDS: Final = {
     "baseline": "Choose the baseline for later runs: a run in a store, or a file to commit.",
     "cache": "Show or delete cached replies of LLM judges.",
     "calibrate": "Fit a threshold and probabilities for a metric from human labels.",
-    "compare": "Compare two runs row by row: how much each mean changed, and whether that is "
-    "more than chance.",
+    "compare": "Compare runs row by row: how much their means differ, and whether that is more "
+    "than chance.",
     "estimate": "Estimate the mean label of all rows, from the scores of all rows and labels of a "
     "few.",
     "gate": "Decide whether a run passes: check it against limits and compare it with baselines.",
     "golden": "Run, check, compare, split and clean golden datasets.",
-    "history": "List the runs that were saved by run --store, newest first.",
+    "history": "List the runs that were saved by run --store, newest first, and how their means "
+    "moved.",
     "init": "Write a CI workflow that scores each change and compares it with a baseline.",
     "judge": "Check a judge before you rely on its scores.",
     "labels": "Label samples by hand, check the labels, and compare scores with them.",

@@ -8,14 +8,14 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from rag_eval._version import __version__
 from rag_eval.errors import InputError, glance
 from rag_eval.plumbing import json_text
-from rag_eval.plumbing.sqlite_files import transaction
+from rag_eval.plumbing.sqlite_files import number, transaction
 from rag_eval.results.aggregates import MetricAggregate, aggregate_metric
 from rag_eval.runs.baselines import FALLBACK_BRANCH, Scored, last_passing
 from rag_eval.runs.git_state import GitState
@@ -165,7 +165,68 @@ class RunStore:
             connection.execute("DELETE FROM run_parts WHERE seq = ?", (seq,))
             connection.execute("DELETE FROM runs WHERE seq = ?", (seq,))
 
+    def prune(
+        self,
+        *,
+        keep: int | None = None,
+        older_than: timedelta | None = None,
+        dry_run: bool = False,
+    ) -> list[str]:
+        """Delete old runs and make the file smaller.
+
+        Pinned runs stay, and so does the newest run of each dataset and settings that passed.
+
+        Parameters
+        ----------
+        keep : int, optional
+            This many of the newest runs stay.
+        older_than : timedelta, optional
+            Younger runs stay.
+        dry_run : bool
+            Delete nothing.
+
+        Returns
+        -------
+        list of str
+            The ids of the deleted runs, oldest first.
+        """
+        if keep is None and older_than is None:
+            raise InputError("prune needs keep, older_than, or both")
+        records = self.runs()
+        newest = {record.run_id for record in records[: keep or 0]}
+        passing = {
+            (record.dataset_hash, str(record.signature)): record.run_id
+            for record in reversed(records)
+            if record.status == "passed"
+        }
+        held = newest | set(passing.values())
+        latest = None if older_than is None else self._now().astimezone(UTC) - older_than
+        gone = [
+            record.run_id
+            for record in reversed(records)
+            if record.run_id not in held
+            and not record.pins
+            and (latest is None or datetime.fromisoformat(record.created_at) < latest)
+        ]
+        if dry_run or not gone:
+            return gone
+        with opened_store(self.path, create=False) as connection:
+            with transaction(connection):
+                pinned = _pins(connection)
+                seqs = [self._seq(connection, run_id) for run_id in gone]
+                # One may have been pinned meanwhile.
+                free = [(seq,) for seq in seqs if seq not in pinned]
+                connection.executemany("DELETE FROM run_parts WHERE seq = ?", free)
+                connection.executemany("DELETE FROM runs WHERE seq = ?", free)
+            connection.execute("VACUUM")
+        return [run_id for run_id, seq in zip(gone, seqs, strict=True) if seq not in pinned]
+
     # ------------------------------------------------------------------------------- reading
+
+    def count(self) -> int:
+        """How many runs there are."""
+        with opened_store(self.path, create=False) as connection:
+            return number(connection, "SELECT count(*) FROM runs")
 
     def load(self, run_id: str) -> ScoredRun:
         """Load a run, bit for bit as it was added."""
@@ -208,8 +269,7 @@ class RunStore:
         limit : int, optional
             Maximum number of runs.
         """
-        found = self._records(dataset_hash, branch)
-        return found if limit is None else found[: max(0, limit)]
+        return self._records(dataset_hash, branch, limit=limit)
 
     def record(self, run_id: str) -> RunRecord:
         """The record of a run, by its id, the first characters of the id, or ``latest``."""
@@ -258,6 +318,7 @@ class RunStore:
         *,
         passing: bool = False,
         before: str | None = None,
+        limit: int | None = None,
     ) -> list[RunRecord]:
         wheres: list[str] = ["status = 'passed' AND gated"] if passing else []
         values: list[Any] = []
@@ -273,7 +334,8 @@ class RunStore:
                 values.append(self._seq(connection, before))
             where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
             rows = connection.execute(
-                f"SELECT {_COLUMNS} FROM runs{where} ORDER BY seq DESC", values
+                f"SELECT {_COLUMNS} FROM runs{where} ORDER BY seq DESC LIMIT ?",
+                [*values, -1 if limit is None else max(0, limit)],
             ).fetchall()
             pins = _pins(connection)
         return [self._record(row, pins) for row in rows]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from dataclasses import replace
@@ -198,7 +200,7 @@ def test_history_says_what_each_run_serves_as() -> None:
     assert signature is not None
     assert re.fullmatch("overlap:1 [0-9a-f]{6}", signature.short)
     both = ["feat/x", "6", "rows", "dataset", digits, *signature.short.split()]
-    shown = " ".join(done.stdout.split())
+    shown = " ".join(done.stdout.split("\n\ntrends over 2 runs")[0].split())
     newer, older = shown[: shown.index(first)].split(), shown[shown.index(first) :].split()
     means = ["faithfulness", "0.667,", "context_recall", "1.000"]
     assert newer[:1] + newer[3:] == [second, "failed", *both, "pinned", "(default)", *means]
@@ -226,6 +228,59 @@ def test_history_as_json_and_by_its_filters() -> None:
     assert listed("--branch", "feat/x") == [second, first]
     nothing = invoke("history", "--branch", "none")
     assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "no matching runs\n")
+
+
+def stored(n_runs: int) -> list[str]:
+    """Runs whose faithfulness falls by 0.2 in the second half."""
+    store = RunStore()
+    for number in range(n_runs):
+        scores = a_run().scores - 0.2 * (number >= n_runs // 2)
+        store.add(a_run(scores=scores), status="passed" if number % 2 else "failed")
+    return [record.run_id for record in reversed(store.runs())]
+
+
+def test_trends_have_sparklines_verdicts_and_changes_in_every_form() -> None:
+    ids = stored(10)
+    shown = invoke("history").stdout.split("trends over 10 runs, oldest first\n")[1]
+    lines = {line.split()[0]: line.split() for line in shown.splitlines()}
+    assert lines["✓"][-1] == "✗✓" * 5
+    assert lines["faithfulness"][1] == "█" * 5 + "▁" * 5
+    assert f"changed at {ids[5]}: 0.400 → 0.200, p 0.0" in shown
+    table = list(csv.DictReader(io.StringIO(invoke("history", "--format", "csv").stdout)))
+    assert len(table) == 20
+    changed = [row for row in table if row["change_p"]]
+    assert {(row["run_id"], row["metric"]) for row in changed} == {
+        (ids[5], "faithfulness"),
+        (ids[5], "context_recall"),
+    }
+    assert {row["state"] for row in table} == {"passed", "failed"}
+    trend = json.loads(invoke("history", "--format", "json").stdout)["trends"][0]
+    assert [point["runId"] for point in trend["changePoints"]] == [ids[5]]
+    assert invoke("history", "--html", "h.html").exit_code == 0
+    page = Path("h.html").read_text()
+    assert page.count('class="changed"') == 2
+    assert "changed at" in page
+
+
+def test_old_runs_are_pruned() -> None:
+    ids = stored(6)
+    invoke("baseline", "pin", ids[0])
+    told = invoke("history", "prune", "--keep", 2, "--dry-run")
+    assert told.stdout.split() == ids[1:4]
+    assert told.stderr == "would delete 3 runs; 3 runs left\n"
+    done = invoke("history", "prune", "--keep", 2, "--older-than", "0d")
+    assert (done.stdout.split(), done.stderr) == (ids[1:4], "deleted 3 runs; 3 runs left\n")
+    assert invoke("history", "prune", "--older-than", "90d").stderr == (
+        "deleted 0 runs; 3 runs left\n"
+    )
+    for flags, message in (
+        ([], "say which runs may go"),
+        (["--older-than", "2y"], "must be a number of days or weeks"),
+        (["--keep", "1", "--store", "no.db"], "there is no run store no.db"),
+    ):
+        bad = invoke("history", "prune", *flags)
+        assert bad.exit_code == 2
+        assert message in " ".join(bad.stderr.replace("│", " ").split())
 
 
 def test_a_store_that_is_not_there_is_told_and_not_made() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,8 +12,9 @@ from rag_eval._version import __version__
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.plumbing.spelling import counted
-from rag_eval.reports.figures import NONE, score_text, shown_name
+from rag_eval.reports.figures import NONE, p_value_text, score_text, shown_name
 from rag_eval.reports.history import (
+    LEAST_RANGE,
     commit_text,
     dataset_text,
     roles_text,
@@ -25,26 +25,11 @@ from rag_eval.reports.page.charts import HEIGHT, WIDTH
 from rag_eval.reports.page.page import policy
 from rag_eval.reports.page.templating import asset, rendered, script, trusted
 from rag_eval.runs.run_records import RunRecord
+from rag_eval.runs.trends import RunMean, mean_of, trends_of
 from rag_eval.samples import MetricId
+from rag_eval.stats.change_points import ChangePoint
 
 _MARGIN: Final = 6.0  # of the first and the last point from the edges
-_LEAST_RANGE: Final = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """The mean of a metric in one run; its interval is None if there is none."""
-
-    mean: float
-    low: float | None
-    high: float | None
-
-    @property
-    def bounds(self) -> str:
-        """``0.79 to 0.86``, or empty."""
-        if self.low is None or self.high is None:
-            return ""
-        return f"{score_text(self.low)} to {score_text(self.high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +45,14 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
+class TrendCard:
     """One metric over the runs that have it, oldest first.
 
     Attributes
     ----------
-    latest : Mean
+    latest : RunMean
+    bounds : str
+        Its interval, or empty.
     change : float or None
         Since the run before; None if that is missing or was scored under other settings.
     points : list of Point
@@ -73,12 +60,17 @@ class Trend:
         Runs with the same settings, joined.
     low, high : str
         The ends of the scale.
+    changes : list of (str, str, bool)
+        Where a line is drawn at the first run after a change, what it says, and whether it is for
+        the better.
     """
 
     name: MetricId
     rises: bool
-    latest: Mean
+    latest: RunMean
+    bounds: str
     change: float | None
+    changes: Sequence[tuple[str, str, bool]]
     points: Sequence[Point]
     lines: Sequence[str]
     low: str
@@ -102,7 +94,12 @@ def write_history_page(
     """
     names = list(dict.fromkeys(metric for record in records for metric in record.metrics))
     oldest_first = list(reversed(records))
-    trends = [found for name in names if (found := _trend(name, oldest_first)) is not None]
+    changed = {one.name: one.changes for one in trends_of(records).metrics} if records else {}
+    trends = [
+        found
+        for name in names
+        if (found := _trend(name, oldest_first, changed.get(name, ()))) is not None
+    ]
     n_failed = sum(record.status == "failed" for record in records)
     page = rendered(
         "history.html.j2",
@@ -127,7 +124,7 @@ def write_history_page(
 def _run(
     record: RunRecord, names: Sequence[MetricId], last_passing: Collection[str]
 ) -> dict[str, Any]:
-    means = [_mean(record, name) for name in names]
+    means = [mean_of(record, name) for name in names]
     return {
         "id": record.run_id,
         "time": run_time_text(record.created_at),
@@ -138,38 +135,32 @@ def _run(
         "commit": commit_text(record),
         "n_rows": record.n_rows,
         "roles": roles_text(record, record.run_id in last_passing),
-        "means": [(None, "") if one is None else (one.mean, one.bounds) for one in means],
+        "means": [(None, "") if one is None else (one.mean, _bounds(one)) for one in means],
     }
-
-
-def _mean(record: RunRecord, name: MetricId) -> Mean | None:
-    mean = record.means.get(name)
-    if mean is None or not math.isfinite(mean):
-        return None
-    found = record.aggregates[name].get("meanInterval")
-    bounds = found if isinstance(found, dict) else {}
-    low, high = (_number(bounds.get(end)) for end in ("low", "high"))
-    return Mean(mean, low, high) if low is not None and high is not None else Mean(mean, None, None)
-
-
-def _number(value: object) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
 
 
 def _settings(record: RunRecord) -> str:
     return "" if record.signature is None else str(record.signature)
 
 
-def _trend(name: MetricId, records: Sequence[RunRecord]) -> Trend | None:
+def _bounds(mean: RunMean) -> str:
+    """``0.79 to 0.86``, or empty."""
+    if mean.low is None or mean.high is None:
+        return ""
+    return f"{score_text(mean.low)} to {score_text(mean.high)}"
+
+
+def _trend(
+    name: MetricId, records: Sequence[RunRecord], changes: Sequence[tuple[str, ChangePoint]]
+) -> TrendCard | None:
     """None if no run has a mean of the metric."""
-    found = [(record, mean) for record in records if (mean := _mean(record, name)) is not None]
+    found = [(record, mean) for record in records if (mean := mean_of(record, name)) is not None]
     if not found:
         return None
     ends = [end for _, one in found for end in (one.mean, one.low, one.high) if end is not None]
     low, high = min(ends), max(ends)
-    if high - low < _LEAST_RANGE:
-        low, high = low - _LEAST_RANGE / 2, high + _LEAST_RANGE / 2
+    if high - low < LEAST_RANGE:
+        low, high = low - LEAST_RANGE / 2, high + LEAST_RANGE / 2
 
     def y(value: float | None) -> str | None:
         return None if value is None else f"{HEIGHT * (high - value) / (high - low):.2f}"
@@ -192,10 +183,22 @@ def _trend(name: MetricId, records: Sequence[RunRecord]) -> Trend | None:
     comparable = len(found) > 1 and _settings(found[-2][0]) == _settings(newest)
     change = latest.mean - found[-2][1].mean if comparable else None
     rises = higher_is_better(name) and name not in newest.lower_is_better
-    return Trend(
+    places = {record.run_id: point.x for (record, _), point in zip(found, points, strict=True)}
+    times = {record.run_id: run_time_text(record.created_at) for record, _ in found}
+    return TrendCard(
         name=name,
         rises=rises,
         latest=latest,
+        bounds=_bounds(latest),
+        changes=[
+            (
+                places[run_id],
+                f"changed at {times[run_id]}: {score_text(one.before)} to {score_text(one.after)}, "
+                f"p {p_value_text(one.p_value)}",
+                (one.after > one.before) == rises,
+            )
+            for run_id, one in changes
+        ],
         change=None if change is None else change + 0.0,
         points=points,
         lines=[line for line in lines if " " in line],
@@ -207,6 +210,6 @@ def _trend(name: MetricId, records: Sequence[RunRecord]) -> Trend | None:
     )
 
 
-def _told(record: RunRecord, mean: Mean) -> str:
-    bounds = f", {mean.bounds}" if mean.bounds else ""
+def _told(record: RunRecord, mean: RunMean) -> str:
+    bounds = f", {_bounds(mean)}" if _bounds(mean) else ""
     return f"{run_time_text(record.created_at)}: {score_text(mean.mean)}{bounds}, {record.state}"

@@ -354,6 +354,27 @@ def test_a_pinned_run_is_not_deleted(store: RunStore, path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM run_parts").fetchone() == (0,)
 
 
+def test_old_runs_are_pruned_but_not_those_that_a_gate_compares_with(path: Path) -> None:
+    days = iter(range(100))
+    store = RunStore(path, now=lambda: START + timedelta(days=next(days)))
+    statuses: list[Any] = ["passed", None, "passed", "failed", None, None, None]
+    ids = [store.add(a_run(300), status=status) for status in statuses]
+    store.pin(ids[1], "first")
+    # Ten days after the first; the last passing run stays, and so does the pinned one.
+    days = iter([10] * 10)
+    assert store.prune(older_than=timedelta(days=5), dry_run=True) == [ids[0], ids[3], ids[4]]
+    assert store.prune(keep=3, older_than=timedelta(days=5)) == [ids[0], ids[3]]
+    before = path.stat().st_size
+    assert store.prune(keep=1) == [ids[4], ids[5]]
+    assert path.stat().st_size < before
+    assert [record.run_id for record in store.runs()] == [ids[6], ids[2], ids[1]]
+    assert store.count() == 3
+    assert store.load(ids[2]).scores.tobytes() == a_run(300).scores.tobytes()
+    assert store.prune(keep=0) == [ids[6]]
+    with pytest.raises(InputError, match="prune needs keep, older_than, or both"):
+        store.prune()
+
+
 def test_a_run_is_found_by_the_beginning_of_its_id(store: RunStore) -> None:
     run_id = store.add(a_run())
     store.add(a_run())
