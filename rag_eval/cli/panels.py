@@ -17,7 +17,7 @@ _PANELS: Final = {
     "label_threshold scale measurement bounds threshold",
     "Gates": "min_pass_rate min_mean max_mean max_judge_failures baseline baselines gating policy "
     "margin tolerance lower_is_better cluster_by slices max_null_rate max_null_rise "
-    "max_missing_rows critical "
+    "max_missing_rows shared_rows edited critical "
     "critical_fails care store run_id pin branch regression_threshold allow_signature_mismatch",
     "Output": "form output prefix summary html junit gitlab markdown github quiet store_columns "
     "slice_by gold_dir resume restart top sort ranks",
@@ -25,8 +25,8 @@ _PANELS: Final = {
     "audit_share max_calls budget_usd prices use_cache dry_run",
     "Advanced": "threads quantiles checkpoint_rows allow_changed_input concurrency length_debias "
     "on_judge_failure prompt_overrides judge_seed cache_file cache_max_age force alpha adjust "
-    "n_resamples seed level epsilon worst_case independent edited shared_rows shuffles against "
-    "against_labels allow_missing_labels calibration_labels cross_fit",
+    "n_resamples seed level epsilon ranks worst_case independent shuffles against against_labels "
+    "allow_missing_labels calibration_labels cross_fit",
 }
 # What stands elsewhere in one command: `judges` of a run are models, of labels people.
 _ELSEWHERE: Final = {

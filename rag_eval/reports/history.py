@@ -104,7 +104,7 @@ def print_trends(trends: Trends, console: Console) -> None:
 
 
 def in_blocks(values: Sequence[float | None]) -> str:
-    """A sparkline: ``▁▃█``; a space where there is no number."""
+    """A sparkline: ``▁▃█``; a space for None."""
     known = [value for value in values if value is not None]
     low, high = (min(known), max(known)) if known else (0.0, 0.0)
     if high - low < LEAST_RANGE:
