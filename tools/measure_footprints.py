@@ -2,8 +2,8 @@
 
     python tools/measure_footprints.py WHEEL [EXTRA ...]
 
-Prints the table of docs/installation.md. A time is the processor time of an import in a new
-interpreter, the least of several.
+Prints the table of benchmarks/FOOTPRINTS.md, which docs/installation.md repeats. A time is the
+processor time of an import in a new interpreter, the least of several.
 """
 
 from __future__ import annotations

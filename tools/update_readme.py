@@ -202,6 +202,7 @@ def updated(page: Path) -> str:
         "defaults": partial(_table_below, "validity/RESULTS.md", "## The default thresholds"),
         "peers-ahead": partial(_table_below, "validity/RESULTS.md", "## Where a peer is ahead"),
         "row-bytes": partial(_table_below, "ROW_BYTES.md", "# Bytes per row"),
+        "footprints": partial(_table_below, "FOOTPRINTS.md", "# Footprints"),
         "cascades": partial(_table_below, "validity/CASCADE.md", "## Means over 9 sets"),
     }
     tables |= {profile: partial(metric_table, profile) for profile in PROFILE_METRICS}

@@ -9,8 +9,15 @@ import pytest
 import rag_eval
 from benchmarks import skew
 from rag_eval.gating.tools.false_alarm_rates import RATES
+from rag_eval.inputs.byte_files import MAX_ROW_BYTES
+from rag_eval.outputs.parts import PART_BYTES, PART_SECONDS
+from rag_eval.plumbing import repeated_ids
+from rag_eval.reports import notebook_batch
+from rag_eval.results import totals
+from rag_eval.scoring import engine
 from tests.docs_pages import ROOT
 from tests.tables import every_row
+from tests.unit.reports.test_notebook import MOST_BYTES
 
 RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
 DOCS = ROOT / "docs"
@@ -268,6 +275,40 @@ def test_a_row_of_scores_has_the_same_bytes_on_both_pages() -> None:
     small, large = (row for row in rows if row[0] in ("out, 1 KB rows", "out, 7 KB rows"))
     words = f"{small[4]} to {large[4]} bytes, compared with {small[1]} in JSON lines"
     assert words in prose("how-to/big-data.md")
+
+
+def test_what_the_defaults_let_pass_on_all_sets_is_measured() -> None:
+    found = re.search(
+        r"let (\d+ %) of the good answers and (\d+ %) of the bad ones pass \(balanced accuracy "
+        r"(\S+)\)\. Version 2 let (\d+ %) and (\d+ %) pass \((\S+)\)",
+        " ".join(VALIDITY.split()),
+    )
+    assert found is not None
+    good, bad, balanced, *version_2 = found.groups()
+    assert (
+        f"{good} of the good answers and {bad} of the bad ones pass the defaults (balanced "
+        f"accuracy {balanced}). In version 2 it was {version_2[0]} and {version_2[1]} ({version_2[2]})"
+    ) in prose("meaning.md")
+
+
+def test_limits_are_those_of_the_code() -> None:
+    scale, files, notebooks = map(prose, ("scale.md", "files.md", "how-to/notebooks.md"))
+    parts = f"every {PART_SECONDS:g} s"
+    assert f"closed {parts} and every {PART_BYTES >> 20} MiB" in scale
+    assert f"{parts}, every {PART_BYTES >> 20} MiB" in files
+    assert f"at most {MAX_ROW_BYTES:,} bytes ({MAX_ROW_BYTES >> 20} MiB)" in files
+    waiting = f"{engine._WAITING_BYTES >> 20} MiB of texts and twice"
+    assert waiting in scale
+    assert waiting in files
+    error = f"relative error of at most 1/{1 << (53 - totals._BIN_SHIFT):,}"
+    assert error in scale
+    assert error in files
+    assert repeated_ids._MOST_KEPT // 1_000_000 == 2
+    assert "the first two million ids" in scale
+    assert "the first two million ids" in files
+    assert notebook_batch._N_WORST == 10
+    assert "the ten worst rows" in notebooks
+    assert f"smaller than {MOST_BYTES // 1000} KB" in notebooks
 
 
 def test_sets_that_are_not_here_are_counted_as_on_the_page_of_the_measurement() -> None:
