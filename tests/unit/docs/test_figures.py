@@ -287,7 +287,8 @@ def test_what_the_defaults_let_pass_on_all_sets_is_measured() -> None:
     good, bad, balanced, *version_2 = found.groups()
     assert (
         f"{good} of the good answers and {bad} of the bad ones pass the defaults (balanced "
-        f"accuracy {balanced}). In version 2 it was {version_2[0]} and {version_2[1]} ({version_2[2]})"
+        f"accuracy {balanced}). In version 2 it was {version_2[0]} and {version_2[1]} "
+        f"({version_2[2]})"
     ) in prose("meaning.md")
 
 
