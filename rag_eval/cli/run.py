@@ -71,8 +71,10 @@ def run_command(data: str, **flags: Any) -> int:
     --regression-threshold. Comparing rows keeps all scores in memory, some 10 bytes each.
 
     With --store the scores are kept with the commit, the branch and the verdict; rag-eval history
-    lists such runs, and rag-eval gate compares later runs with them. Give DATA before it: what
-    follows --store is taken for its file. A run that was interrupted is not kept.
+    lists such runs, and rag-eval gate --store --run latest compares the newest with earlier ones.
+    Only a run that passed a comparison becomes a baseline; limits such as --min-mean are not
+    enough. Give DATA before it: what follows --store is taken for its file. A run that was
+    interrupted is not kept.
 
     \b
     Examples:

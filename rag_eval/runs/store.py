@@ -45,8 +45,9 @@ class RunStore:
     """Scored runs of one project, in a file to which several processes can write.
 
     The file, and a folder created for it, are accessible to their owner only. The file holds ids,
-    scores, verdicts and requested metadata, but no texts of samples and no API keys. A run is
-    saved completely or not at all, even if its writer is killed.
+    scores, verdicts, requested metadata and digests of 4 bytes of questions and answers, but no
+    texts of samples and no API keys. A run is saved completely or not at all, even if its writer is
+    killed.
 
     Parameters
     ----------
