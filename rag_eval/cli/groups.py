@@ -27,7 +27,7 @@ class CommandGroup(rich_click.RichGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments begin with; what is none is told with what was meant.
+        """The command that the arguments begin with; an unknown name is an error with a suggestion.
 
         The lowest click suggests nothing.
         """

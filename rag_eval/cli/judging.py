@@ -1,4 +1,4 @@
-"""Exit codes and how help words them; the estimate in place of a judge's run."""
+"""Exit codes with their help texts, and the estimate of a dry run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def exit_code(
 def print_estimate(
     data: str, metrics: Iterable[str] | None, options: Mapping[str, Any], form: str
 ) -> int:
-    """Print what a run would take: a table, or JSON where that is the form of stdout."""
+    """Print the estimate of a run, as a table or as JSON."""
     from rag_eval.jobs.judge_estimates import estimate_judging
 
     report = estimate_judging(data, metrics, **options)

@@ -1,4 +1,4 @@
-"""Where a flag stands in the help of its command, and what stands first there: examples."""
+"""The panel of each flag in the help of its command; examples come first."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def arrange(command: click.Command) -> click.Command:
 
 
 def panel_of(command: click.Command, flag: click.Parameter) -> str:
-    """The panel of a flag in a command that has many; those of no panel stand by themselves."""
+    """The panel of a flag in a command with many flags; others get the panel Options."""
     own = _ELSEWHERE.get((command.name or "", flag.name or ""))
     return own or next(
         (name for name, held in _PANELS.items() if flag.name in held.split()), _FLAGS

@@ -1,4 +1,4 @@
-"""What flags hold: metrics, numbers, fields, prompts, bands. Each reader gets the flag's name."""
+"""Reads values of flags: metrics, numbers, fields, prompts, bands; all know the flag's name."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class _Share(_Number):
 
 
 class _PlainNumber(_Number):
-    """A number that mostly is a share, such as a limit of scores, and may be written as one."""
+    """A number that is usually a share, such as a limit, and may be written as a percentage."""
 
     name = "number"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """``0.9`` or ``90%`` as a number; what it may be depends on the scores."""
+        """``0.9`` or ``90%`` as a number; its range depends on the scores."""
         try:
             return number_of(value) if isinstance(value, str) else float(value)
         except ValueError:
@@ -63,7 +63,7 @@ class _PlainNumber(_Number):
 
 
 def _percentage_hint(value: object) -> str:
-    """What to write for a percentage that came without its sign."""
+    """A hint for a percentage that was given without its sign."""
     text = f"{value:g}" if isinstance(value, float) else str(value)
     try:
         return f"; to give a percentage, write {text}%" if 1 < float(text) <= 100 else ""
@@ -72,7 +72,7 @@ def _percentage_hint(value: object) -> str:
 
 
 def check_limit(flag: str, metric: str | None, number: float | None) -> None:
-    """Raise an InputError for a limit that no score of one of the seven metrics can be."""
+    """Raise an InputError for a limit outside the range of the seven metrics."""
     if metric in METRIC_IDS and number is not None:
         _check_share(f"{flag} of {metric}", number)
 
@@ -98,7 +98,7 @@ def column_names(text: str | None) -> list[str]:
 
 
 def metric_names(flag: str, texts: Iterable[str]) -> list[MetricId] | None:
-    """``a,b`` -> the metrics, of the last where a flag is given again; None for none."""
+    """``a,b`` -> the metrics; the last one counts if a flag is repeated; None without the flag."""
     given = [*texts]
     return [_metric(flag, name) for name in given[-1].split(",")] if given else None
 
@@ -285,7 +285,7 @@ OF_OPTION: Final[Mapping[str, _Reader]] = {
 
 
 def completion(option: Option) -> Callable[..., list[str]] | None:
-    """What a shell may complete a value of a flag to; None where that is not known."""
+    """A function that completes a value of a flag in the shell; None if it is unknown."""
     return {
         "metrics": completed_metrics,
         "metric_modes": completed_numbers,
@@ -311,7 +311,7 @@ def completed_metrics(context: click.Context, flag: click.Parameter, begun: str)
 
 
 def completed_number(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
-    """``METRIC=``; what follows the sign is the user's."""
+    """``METRIC=``; the user types the number."""
     return [f"{metric}=" for metric in completed_metric(context, flag, begun)]
 
 

@@ -52,7 +52,7 @@ def say(text: str) -> None:
 
 
 class Told:
-    """Says lines, and knows which were said."""
+    """Prints lines on stderr and remembers them."""
 
     def __init__(self) -> None:
         self._lines: set[str] = set()
@@ -63,13 +63,13 @@ class Told:
         say(line)
 
     def print_rest(self, lines: Iterable[str]) -> None:
-        """Say those lines that were not said."""
+        """Print the lines that were not printed before."""
         for line in lines:
             if line not in self._lines:
                 self(line)
 
 
 def print_warnings(remarks: Iterable[str]) -> None:
-    """Remarks that nobody should miss."""
+    """Print remarks as warnings."""
     for remark in remarks:
         say(f"warning: {remark}")

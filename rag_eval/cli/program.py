@@ -84,14 +84,14 @@ _GUESSED: Final = {
 
 
 class Program(CommandGroup):
-    """A group whose errors are ``error: …`` on stderr, and whose commands are read when needed."""
+    """A group that prints errors as ``error: …`` on stderr and imports its commands when needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
         return sorted({*COMMANDS, *self.commands})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name; for a list of all, what stands for it there."""
+        """The command of this name; while commands are listed, a stand-in that imports nothing."""
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         if ctx.meta.get(_LISTING):
@@ -100,12 +100,12 @@ class Program(CommandGroup):
         return arrange(getattr(module, f"{cmd_name}_command"))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """What may stand here, for which no command is imported."""
+        """The completions of a word; imports no command."""
         ctx.meta[_LISTING] = True
         return super().shell_complete(ctx, incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help of the program, for which no command is imported."""
+        """Write the help of the program; imports no command."""
         ctx.meta[_LISTING] = True
         super().format_help(ctx, formatter)  # type: ignore[arg-type]
 
@@ -162,7 +162,7 @@ class Program(CommandGroup):
             return _DEFECT
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a reader of stdout that has seen enough ends it without a word."""
+        """Run the command; if the reader of stdout closes it, end silently."""
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
@@ -172,12 +172,12 @@ class Program(CommandGroup):
 
 
 def _drop_stdout() -> None:
-    """Send what is left to nowhere: Python flushes at exit, and would complain again."""
+    """Discard what is left in stdout: Python flushes it at exit and would complain again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _what_is_left(error: BaseException) -> str:
-    """What an interrupt says; it may be wrapped, or be the last of several."""
+    """The message of an interrupt, which may be wrapped or be the last of several."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, KeyboardInterrupt) and cause.args:
@@ -221,7 +221,7 @@ def _taken(error: click.UsageError) -> str:
 
 
 def _what_to_give(error: click.UsageError) -> str:
-    """What was to stand where an argument or a flag is missing, or is too much."""
+    """A hint at what to give for a missing or surplus argument or flag."""
     command = error.ctx.command if error.ctx is not None else None
     if error.ctx is None or command is None:
         return ""

@@ -66,7 +66,7 @@ def report_flags(command: _Command) -> _Command:
 def report_files(
     flags: dict[str, Any], source: str | None, others: Iterable[str | None] = ()
 ) -> ReportFiles:
-    """Take the flags of reports out of all flags, and refuse what could not be written.
+    """Take the flags of reports out of all flags; raise an error for files that cannot be written.
 
     ``source`` may be a pattern; ``others`` are further files of the command, None where not given.
     """
@@ -83,7 +83,7 @@ def report_files(
 
 
 def print_unknown_slices(view: RunView) -> None:
-    """Say on stderr which fields to slice by no row has: nearly always a name mistyped."""
+    """Say on stderr which fields of --slice-by no row has; usually they are mistyped."""
     known = {slice_.field for slice_ in view.slices if slice_.value is not None}
     for field in dict.fromkeys(slice_.field for slice_ in view.slices):
         if field not in known:
@@ -92,11 +92,11 @@ def print_unknown_slices(view: RunView) -> None:
 
 
 def print_written(files: ReportFiles) -> None:
-    """Say on stderr which files there are now."""
+    """Say on stderr which files were written."""
     if files.paths:
         print(f"written: {', '.join(map(str, files.paths))}", file=sys.stderr)
 
 
 def this_command() -> str:
-    """The command line as it was given; keys are never part of one."""
+    """The command line as it was given; keys are never given as arguments."""
     return shlex.join(["rag-eval", *sys.argv[1:]])

@@ -108,7 +108,7 @@ def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None
 
 
 def _check_summary(summary: str, source: str) -> None:
-    """Refuse a name before any work that could not be written after it."""
+    """Raise an error for a summary name that could not be written, before any work."""
     from rag_eval.inputs.opened import Input
     from rag_eval.jobs.options import check_folder, check_target
 
@@ -130,7 +130,7 @@ def _scored(
 
 
 def _what_is_left(target: str, report: ScoreFileReport | None) -> list[str]:
-    """What an interrupt says; it may come at any time, and again while the first is dealt with."""
+    """The message of an interrupt; another one may arrive while it is handled."""
     from rag_eval.outputs.parts import kept_text
 
     if report is not None and not report.interrupted:
@@ -148,7 +148,7 @@ def _write_summary(report: ScoreFileReport, path: str) -> None:
 
 
 def _print_talk(report: ScoreFileReport, told: Told) -> None:
-    """All of it on stderr: stdout is for rows."""
+    """Print all remarks on stderr, because stdout is for rows."""
     from rag_eval.reports.console import console_for, print_notes, print_score_file, print_skipped
     from rag_eval.reports.judging import print_judging
 

@@ -90,7 +90,7 @@ def options_of(given: dict[str, Any], form: type) -> dict[str, Any]:
 
 
 def _say_moved(given: Mapping[str, Any]) -> None:
-    """Flags that the help no longer lists work as before, and their successor is named."""
+    """Warn about deprecated flags, which still work, and name their replacement."""
     if get_current_context().params.get("quiet"):
         return
     for name, option in declared(ConfigOptions).items():
@@ -104,7 +104,7 @@ def _say_moved(given: Mapping[str, Any]) -> None:
 
 
 def _cache(use_cache: bool, file: str | None, max_age_days: float | None) -> Any:
-    """The path of a cache, an open one where replies grow too old, or None."""
+    """The path of a cache, an open cache if its replies can expire, or None."""
     if not use_cache and file is None and max_age_days is None:
         return None
     from rag_eval.judge.cache import JudgeCache
@@ -120,7 +120,7 @@ def _asks_judge(options: Mapping[str, Any]) -> bool:
 
 
 def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Refuse flags that can have no effect."""
+    """Raise an error for flags without effect."""
     metrics = options.get("metrics", METRIC_IDS)
     known = declared(ConfigOptions)
     for name in ("thresholds", "composite_weights"):

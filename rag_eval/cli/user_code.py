@@ -1,4 +1,4 @@
-"""Modules and functions of the user's, by name, from the folder that the command runs in."""
+"""Imports modules and functions of the user by name, also from the current folder."""
 
 from __future__ import annotations
 

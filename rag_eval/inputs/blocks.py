@@ -1,4 +1,4 @@
-"""What every kind of input is cut into: some consecutive rows, not packed for the kernels yet."""
+"""Blocks of consecutive rows, into which every input is cut; not packed for the kernels yet."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class ByteFile:
         return b"".join(chunks).removeprefix(_BOM)
 
     def check_held(self, n_bytes: int, packed_bytes: int | None) -> None:
-        """Refuse to hold so many bytes at once; a small packed file cannot fill memory.
+        """Raise an error if the content is too large: a small packed file cannot fill memory.
 
         ``packed_bytes`` is how long they are on disk; None where they are not packed.
         """

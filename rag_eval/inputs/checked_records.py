@@ -166,7 +166,7 @@ class Record:
         return Record(value, place, self._faults)
 
     def check_names(self, known: tuple[str, ...]) -> None:
-        """Note keys that are all but one of the known: what they say would be lost in silence."""
+        """Note keys that are nearly known ones, because their values would be ignored silently."""
         names = _all_spellings(known)
         for key in self._values:
             if key in names:
@@ -188,7 +188,7 @@ def _all_spellings(keys: tuple[str, ...]) -> frozenset[str]:
 
 
 def records(root: Record, key: str, values: Iterable[Any]) -> list[Record]:
-    """The mappings of a list of cases; what is none is noted."""
+    """The mappings of a list of cases; other items are noted as faults."""
     found = []
     for index, value in enumerate(values):
         if isinstance(value, Mapping):

@@ -81,7 +81,7 @@ class CsvTable:
             self._row_bytes = 0
 
     def _text_lines(self, file: ByteFile) -> Iterator[str]:
-        """The lines of the file, as long as those of one row are not too many."""
+        """The lines of the file; an error if one row has too many."""
         first_of_row = 1
         for number, line in enumerate(file.lines(), 1):
             if not self._row_bytes:
@@ -97,7 +97,7 @@ class CsvTable:
                 raise InputError(f"{where} is not valid UTF-8 ({fault}") from None
 
     def rows(self) -> Iterator[CsvRow]:
-        """The rows below the header; empty lines are none."""
+        """The rows below the header, without empty lines."""
         while (cells := self._next()) is not None:
             if cells:
                 yield CsvRow(cells, self._reader.line_num)

@@ -100,7 +100,7 @@ def _first_sheet(book: Any) -> tuple[Any, Iterator[CsvRow]]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """No warnings of styles and extensions, which hold no rows."""
+    """Suppress warnings about styles and extensions, which contain no rows."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"openpyxl\.")
         yield
@@ -144,7 +144,7 @@ def _text(value: Any) -> str:
 
 
 def _check_archive(content: IO[bytes], file: ByteFile) -> None:
-    """Refuse what would not fit into memory, before anything is unpacked into it."""
+    """Raise an error for content that would not fit into memory, before unpacking it."""
     try:
         with zipfile.ZipFile(content) as archive:
             members = archive.infolist()

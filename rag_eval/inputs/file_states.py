@@ -44,7 +44,7 @@ class FileState(NamedTuple):
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     def change(self, path: str | Path) -> str:
-        """What became of the file of that name since, as a sentence; empty where nothing did."""
+        """How the file of that name changed since, as a sentence; empty if it did not."""
         now = FileState.of(path)
         if now == self:
             return ""

@@ -325,7 +325,7 @@ _NEWLINE, _OPENS, _CLOSES = b"\n{}"
 
 
 def count_objects(lines: memoryview) -> int:
-    """How many lines there are when each begins with a brace and ends with one; else -1."""
+    """The number of lines if each begins and ends with a brace; otherwise -1."""
     if not len(lines):
         return -1
     content = np.frombuffer(lines, np.uint8)

@@ -1,4 +1,4 @@
-"""JSON that the fast decoder does not take, and what is wrong with it in words."""
+"""Decodes JSON that the fast decoder rejects, and describes what is wrong with it."""
 
 from __future__ import annotations
 

@@ -205,13 +205,13 @@ class Input:
         self._states.setdefault(path, FileState.of(path))
 
     def changes(self) -> list[str]:
-        """What became of the files since they were opened, a sentence for each that changed."""
+        """How the files changed since they were opened, one sentence for each."""
         states = self._states.items()
         found = [state.change(path) for path, state in states if state is not None]
         return [change for change in found if change]
 
     def check_unchanged(self, *, allowed: bool = False) -> None:
-        """Raise an InputChangedError for files that changed, where nothing is to be kept."""
+        """Raise an InputChangedError for changed files if there are no results to keep."""
         changes = self.changes()
         if changes and not allowed:
             raise InputChangedError(changes)
@@ -295,7 +295,7 @@ class Input:
                     yield block if golds is None else _split(block, golds)
 
     def _remark(self, file: ByteFile) -> None:
-        """Keep what there is to say of a file that was read, once."""
+        """Record the remark about a file that was read, once."""
         where = "" if len(self.paths) == 1 else f"{file.source}: "
         self.remarks += [f"{where}{remark}" for remark in file.remarks]
         file.remarks.clear()

@@ -401,7 +401,7 @@ def _near(sample: SampleLike, name: str) -> str:
 
 
 def raise_first_fault(rows: list[SampleLike], first_row: int, needs: FieldNeeds) -> None:
-    """Raise the fault of the first row that has one: a block finds its faults field by field."""
+    """Raise the fault of the first faulty row; a block finds faults field by field instead."""
     for row, sample in enumerate(rows, first_row):
         read_rows([sample], row, needs).pack()
 

@@ -1,4 +1,4 @@
-"""Files of any size -> their scored rows in sinks, and what is counted on the way."""
+"""Passes the scored rows of files of any size to sinks, and counts them."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class RowStream:
         return self.totals.n_rows
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
-        """Count a block, whose rows went where they belong."""
+        """Count a block that all sinks have received."""
         faults = origin_of(scored.rows).faults
         self.skip(faults, len(faults))
         add_ids(self._ids, scored.rows)
@@ -235,7 +235,7 @@ class RowStream:
         self.faults += faults[: KEPT_FAULTS - len(self.faults)]
 
     def close(self) -> None:
-        """Let go of the scores."""
+        """Release the stored scores."""
         if self.spool is not None:
             self.spool.close()
 
@@ -261,11 +261,11 @@ class RowStream:
 
     @property
     def is_sound(self) -> bool:
-        """The data was the same from beginning to end, or need not be."""
+        """Whether the data did not change, or may change."""
         return self._allows_changes or not self.changes
 
     def judge_report(self) -> JudgeReport | None:
-        """What judging took and found; None where no judge was asked."""
+        """The report on judging; None without a judge."""
         return self._judging()
 
     def summary(self, notes: Iterable[str] = (), blocks: ScoreBlocks | None = None) -> BatchSummary:

@@ -114,7 +114,7 @@ class _ColumnFormat(ABC):
 
     @abstractmethod
     def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
-        """What writes the kind of file; a context that ends it."""
+        """A context that yields the writer of the file and closes it."""
 
     @abstractmethod
     def _write(self, writer: Any, table: pa.Table) -> None:
@@ -183,7 +183,7 @@ def _is_text(types: Any, kind: Any) -> bool:
 
 
 def _whole(pa: Any, array: pa.Array) -> pa.Array:
-    """Without a dictionary, which may differ from batch to batch."""
+    """The array without a dictionary, because dictionaries may differ between batches."""
     if pa.types.is_dictionary(array.type):
         return array.cast(array.type.value_type)
     return array
@@ -264,7 +264,7 @@ def _pieces(pa: Any, table: pa.Table) -> Iterator[pa.Table]:
 
 
 def _content_bytes(pa: Any, table: pa.Table) -> int:
-    """How much a table holds, told from its values: buffers may hold more than those."""
+    """Bytes of a table's values; its buffers may be larger."""
     return sum(_array_bytes(pa, chunk) for column in table.columns for chunk in column.chunks)
 
 

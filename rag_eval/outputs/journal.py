@@ -81,14 +81,14 @@ class Journal:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether its path still leads to it: who had it before may have removed it."""
+        """Whether its path still leads to it: an earlier process may have removed it."""
         try:
             return os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
         except FileNotFoundError:
             return False
 
     def cut(self, n_bytes: int) -> None:
-        """Drop all that comes after so many bytes."""
+        """Truncate the journal to so many bytes."""
         # Not by the file, which would write first what had no room on the disk.
         os.ftruncate(self._file.fileno(), n_bytes)
         os.fsync(self._file.fileno())
@@ -101,7 +101,7 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file and release its lock."""
         # A record that had no room on the disk has none now.
         with suppress(OSError):
             self._file.close()

@@ -83,7 +83,7 @@ class _PartFile:
         self.n_bytes += len(data)
 
     def close(self) -> int:
-        """Bring the file to disk under its name; its checksum."""
+        """Flush the file to disk under its final name, and return its checksum."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
@@ -179,7 +179,7 @@ class PartedFile:
             self._take_up(recorded)
 
     def _hold(self) -> None:
-        """Lock the folder, again where the run that had it has removed it meanwhile."""
+        """Lock the folder; repeat if another run removed it meanwhile."""
         for _ in range(_MOST_TRIES):
             if self._is_held():
                 return
@@ -296,7 +296,7 @@ class PartedFile:
             self.close_part()
 
     def close_part(self) -> None:
-        """Make sure that all rows so far survive whatever comes."""
+        """Make all rows so far survive a crash."""
         if self._rows is None or self._scores is None:
             return
         assert self._journal is not None
@@ -331,7 +331,7 @@ class PartedFile:
                 yield from read_scores(file, self._width)
 
     def complete(self) -> None:
-        """Put the file together in its place and remove the parts.
+        """Join the parts into the file and remove them.
 
         A run that ends before all of that is done puts the same file together again.
         """
@@ -345,7 +345,7 @@ class PartedFile:
                 self.is_complete = True
 
     def clean_up(self) -> None:
-        """Empty the journal, without which the parts mean nothing, and then remove all."""
+        """Empty the journal first, which makes the parts invalid, then remove all files."""
         assert self._journal is not None
         self._journal.cut(0)
         self._remove_parts()
@@ -355,7 +355,7 @@ class PartedFile:
         self.release()
 
     def give_up(self) -> None:
-        """Drop the part that is being written, and all traces where none is kept."""
+        """Discard the part that is being written, and all files if no part is kept."""
         for file in (self._rows, self._scores):
             if file is not None:
                 file.drop()
@@ -365,7 +365,7 @@ class PartedFile:
                 self.clean_up()
 
     def release(self) -> None:
-        """Let go of the journal and the folder."""
+        """Release the journal and the folder."""
         if self._journal is not None:
             self._journal.close()
             self._journal = None
@@ -395,7 +395,7 @@ class PartedFile:
 
 
 def kept_text(target: Path) -> str:
-    """Where the rows of an unfinished run are and how to go on; empty when there are none."""
+    """Where the rows of an unfinished run are and how to continue; empty without rows."""
     folder = _folder_of(target)
     if not (folder / _JOURNAL).exists():
         return ""

@@ -1,4 +1,4 @@
-"""What judging a run took, what it saved, and how far kernels and judges agree."""
+"""The cost of judging a run, what was saved, and how far native scores and judges agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class MetricJudging:
-    """What judging one metric came to, counted row by row.
+    """The results of judging one metric, counted row by row.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class MetricJudging:
 
     @property
     def error_rate(self) -> Interval | None:
-        """Cascade: share of the audited rows whose native verdict is not the judge's.
+        """Cascade: share of audited rows on which native verdict and judge disagree.
 
         It estimates that of all rows that were not judged.
         """
@@ -109,7 +109,7 @@ class MetricJudging:
 
     @property
     def calls_saved(self) -> int:
-        """Calls that the rows that were not judged would have taken, at the mean of the others."""
+        """Estimated calls for the rows that were not judged, at the mean of the others."""
         return self._saved(self.tally.llm_calls + self.tally.cached_calls)
 
     @property
@@ -154,7 +154,7 @@ class MetricJudging:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
-    """What judging a run came to.
+    """The results of judging a run.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ class JudgeReport:
 
     @property
     def nobody_answered(self) -> bool:
-        """Judgements were to be made, and no call was answered."""
+        """Whether judgements were needed and no call was answered."""
         reasons = {name for found in self.metrics.values() for name in found.failures}
         silent = reasons <= {"judge_unreachable", "judge_timed_out"}
         return 0 < self.n_wanted == self.n_failed and silent
@@ -270,7 +270,7 @@ class JudgeTotals:
     def report(
         self, *, cost_usd: float | None = None, late_replies: int = 0, stopped: str = ""
     ) -> JudgeReport:
-        """What it came to."""
+        """The report."""
         from rag_eval.judge.server_urls import independence_warnings
 
         judging = self._judging
@@ -304,7 +304,7 @@ class JudgeTotals:
 
 
 def _native_verdict(plan: Plan, metric: MetricId) -> Callable[[float], bool] | None:
-    """Whether a native score passes where no judge is.
+    """Whether a native score passes without a judge.
 
     None where kernels do not score it, or it is not judged by a threshold.
     """
@@ -318,7 +318,7 @@ def _native_verdict(plan: Plan, metric: MetricId) -> Callable[[float], bool] | N
 
 
 def _native_threshold(plan: Plan, metric: MetricId) -> float | None:
-    """The caller's threshold, which holds whoever scores, or else that of the profile."""
+    """The caller's threshold, which applies to all scores, or else that of the profile."""
     assert plan.judging is not None
     given = plan.thresholds[metric]
     if given is not None and given != plan.specs[metric].threshold:

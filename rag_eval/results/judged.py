@@ -78,7 +78,7 @@ class JudgedScore:
 
     @property
     def is_fallback(self) -> bool:
-        """The native score stands in for a judgement that was needed and failed."""
+        """Whether the native score replaces a failed judgement."""
         return self.mode == "heuristic" and not self.is_audit
 
     def to_dict(self, *, details: bool) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def _or_null(mean: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What of an earlier run is compared: its means and its signature.
+    """The means and the signature of an earlier run, for comparison.
 
     ``unscored`` names the metrics that were null in every row; files hold a mean of 0 for them. A
     table of scores ``is_table``: without a signature it may be of any settings.
@@ -136,7 +136,7 @@ def _mean_and_null_rate(name: str, aggregate: object) -> tuple[float, float]:
 def check_signatures(
     current: Signature, baseline: Baseline, metrics: Iterable[MetricId]
 ) -> str | None:
-    """Refuse a baseline made under other settings; a note when that cannot be known.
+    """Raise an error for a baseline with other settings; return a note if they are unknown.
 
     Only what the metrics compared depend on counts.
 

@@ -58,7 +58,7 @@ Words: TypeAlias = tuple[str, tuple[EvalSignal, ...], dict[str, Any]]
 
 
 class Losses(NamedTuple):
-    """What a claim lacks of the contexts, and what faithfulness deducts for it.
+    """What the contexts lack of a claim, and what faithfulness deducts for it.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Losses(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What an answer that declines does.
+    """Details of an answer that declines to answer.
 
     Attributes
     ----------

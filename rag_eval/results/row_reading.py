@@ -85,12 +85,12 @@ def regressions_of(file: Fields) -> list[MetricRegression] | None:
 
 
 def cost_of(entry: Fields) -> CostTracker:
-    """What a judge cost; all 0 where nothing is said."""
+    """The cost of a judge; all 0 if it is not stored."""
     return CostTracker(**{name: entry.count(camel_case(name)) for name in CostTracker.__slots__})
 
 
 def metric_or_none(name: str) -> MetricId | None:
-    """The metric of that name; None for what is the name of none."""
+    """The metric of that name; None for unknown names."""
     try:
         return metric_of_file(name)
     except InputError:
@@ -158,7 +158,7 @@ def _null_reason(entry: Fields, score: float | None) -> NullReason:
 
 
 def _judged(entry: Fields, score: float | None, reason: NullReason) -> JudgedScore | None:
-    """What a judge said; how a judgement failed that the native score stands in for is lost."""
+    """The judge's scores; the reason of a failure that the native score replaced is not stored."""
     if entry.get("judge") is None:
         return None
     found = entry.inner("judge")

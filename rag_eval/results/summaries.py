@@ -129,7 +129,7 @@ def _summary_of_rows(file: ScoreFile) -> ResultSummary:
 def checked_baseline(
     plan: Plan, given: object, *, allow_mismatch: bool
 ) -> tuple[Baseline | None, list[str]]:
-    """What a call is compared with, and notes on it; refused before any work where it cannot be.
+    """The baseline of a call and notes on it; an error before any work if it is not comparable.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ _VERSION: Final = re.compile(r"version: (\d+), not (\d+)")
 
 
 def _way_out(old: str, new: str, differences: Iterable[str]) -> str:
-    """What to do; of an earlier version of the scores it is known which run to score again."""
+    """What to do; if one run has an earlier version, which one to score again."""
     found = next(filter(None, map(_VERSION.fullmatch, differences)), None)
     if found is None:
         return (

@@ -207,7 +207,7 @@ class _Search:
 def _found(
     searches: Mapping[tuple[int, int], _Search], blocks: ScoreBlocks
 ) -> dict[tuple[int, int], float]:
-    """What each search finds; the blocks are read as often as it takes to end all of them."""
+    """What each search finds; the blocks are read as often as needed."""
     found: dict[tuple[int, int], float] = {}
     while len(found) < len(searches):
         active = [search for place, search in searches.items() if place not in found]
@@ -326,7 +326,7 @@ class ScoreTotals:
         return np.column_stack([scores, judge_rows(scores, self._plan).composite])
 
     def to_dict(self) -> dict[str, object]:
-        """All of it as JSON values, so that totals can travel."""
+        """The totals as JSON values, to be sent elsewhere."""
         self._flush()
         return {
             "nRows": self.n_rows,
@@ -387,7 +387,7 @@ class ScoreSpool:
             yield np.concatenate(self._small)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
@@ -397,7 +397,7 @@ _NAN_BITS: Final = np.uint64(0x7FF8000000000000)
 
 
 def with_reasons(scores: Scores, null_reasons: npt.NDArray[np.uint8]) -> Scores:
-    """The scores with why each null is one in the low bits of its NaN: kept where scores are."""
+    """The scores with the null reason in the low bits of each NaN."""
     bits = np.where(np.isnan(scores), _NAN_BITS | null_reasons, scores.view(np.uint64))
     return bits.view(np.float64)
 

@@ -37,7 +37,7 @@ from rag_eval.samples import EvaluationMode, MetricId, NullReason
 
 
 class NativeWords(Protocol):
-    """Gives the words for the scores of some metrics that kernels computed.
+    """Writes the explanations of scores that kernels computed.
 
     Without ``quotes`` evidence and signals of sentences are left out, which take the most time.
     """
@@ -97,7 +97,7 @@ class ScoredRow:
     judged: JudgedRowScores = field(default_factory=dict)
 
     def same_as(self, number: int, scores: npt.NDArray[np.float64]) -> ScoredRow:
-        """Itself, if row ``number`` had these scores before.
+        """Return this row if row ``number`` had the same scores before; otherwise raise an error.
 
         Raises
         ------

@@ -98,7 +98,7 @@ def _check_signal(metric: MetricId, detail: Mapping[str, Any]) -> EvalSignal:
 def _judged_words(
     metric: MetricId, found: JudgedScore, computed: Words | None, plan: Plan
 ) -> Words:
-    """The words for a judge's score; those for the computed one where that stands in."""
+    """The words for a judge's score, or for the native score that replaces it."""
     stands_in = computed if found.mode == "heuristic" else None
     said = found.explanation or found.message
     if metric not in plan.scorers:
@@ -123,7 +123,7 @@ _BAD: Final[Mapping[str, Severity]] = {
 
 
 def _judge_signals(metric: MetricId, found: JudgedScore) -> tuple[EvalSignal, ...]:
-    """One signal per verdict that speaks against the row, and one for a failure."""
+    """One signal per negative verdict, and one for a failure."""
     signals = [
         EvalSignal(
             id=f"{metric}-{verdict['verdict']}-{place}",

@@ -151,7 +151,7 @@ class JudgeRun:
             await asyncio.gather(*pending, return_exceptions=True)
 
     def report(self) -> JudgeReport:
-        """What judging came to, as far as blocks were given back."""
+        """The report on judging of the blocks returned so far."""
         session = self._session
         if session is None:
             found = self.totals.report(stopped=self._stopped)
@@ -164,7 +164,7 @@ class JudgeRun:
         return replace(found, notes=[*found.notes, *self._lengths.notes()])
 
     def _wait(self, news: threading.Event, on_rows: OnRows | None) -> None:
-        """Until something has come to an end; Ctrl-C comes here."""
+        """Wait until something is finished; Ctrl-C is raised here."""
         while not uninterrupted(news.wait, _LOOK_EVERY_S):
             if on_rows is not None:
                 # Progress is told by the thread that wants it.
@@ -186,7 +186,7 @@ class JudgeRun:
             yield block
 
     def _finished(self, pending: _Pending) -> Iterator[ScoredBlock]:
-        """What is finished of the blocks under way, up to the first row that is not."""
+        """The finished part of the blocks in progress, up to the first unfinished row."""
         if self._judge.unavailable is not None and not self._judge.has_judged:
             # A judge that never was there has finished nothing, whatever failed before that showed.
             return
@@ -228,7 +228,7 @@ class _Source:
 
 
 class _Flag:
-    """That all rows of a block have begun, or that it ended before; either is news."""
+    """Signals that all rows of a block were started, or that it ended before."""
 
     def __init__(self, news: threading.Event | asyncio.Event) -> None:
         self.is_set = False
@@ -290,7 +290,7 @@ def _faults_among(origin: FileOrigin, begin: int, end: int) -> list[RowFault]:
 
 
 def _finished_rows(block: ScoredBlock) -> int:
-    """How many rows come before the first one that was not judged any more."""
+    """The number of rows before the first one that was not judged."""
     assert block.judged is not None
     for index, row in enumerate(block.judged):
         if any(found.failure == NullReason.JUDGE_INTERRUPTED for found in row.values()):
@@ -353,7 +353,7 @@ async def ajudge_block(block: ScoredBlock, plan: Plan) -> ScoredBlock:
 
 @contextmanager
 def dry_judge(plan: Plan) -> Iterator[JudgeRun]:
-    """As :func:`opened_judge`, with imagined replies; nobody is asked."""
+    """As :func:`opened_judge`, with simulated replies; no calls are made."""
     assert plan.judging is not None
     yield JudgeRun(plan, DryAskers(plan.judging), None)
 

@@ -45,7 +45,7 @@ _AUDIT: Final = 2
 
 
 class Askers(Protocol):
-    """Gives an asker per judge and repeat: a session, or imagination."""
+    """Provides an asker per judge and repeat: a session, or a simulation."""
 
     def asker(self, judge: int = 0, repeat: int = 0) -> Asker: ...
 
@@ -55,7 +55,7 @@ class Askers(Protocol):
 
 
 class DryAskers:
-    """Askers that ask nobody; what they would have cost is in the tallies."""
+    """Askers that make no calls; their tallies hold the estimated cost."""
 
     def __init__(self, judging: Judging) -> None:
         self._prompts = judging.prompts
@@ -65,7 +65,7 @@ class DryAskers:
         return DryAsker(self._prompts)
 
     def stop(self) -> None:
-        """Nothing is under way."""
+        """No calls are in flight."""
 
 
 class BlockJudge:
@@ -218,7 +218,7 @@ class BlockJudge:
         sample: SampleLike,
         tallies: dict[MetricId, Tally],
     ) -> dict[MetricId, OneJudgement]:
-        """The seven, and the ratings."""
+        """Judge the seven metrics, by claims or ratings."""
         row = judged_row(sample)
         found = await judge_row(asker, row, metrics, self._judging.style, tallies)
         return {metric: OneJudgement.of(judgement) for metric, judgement in found.items()}
@@ -230,7 +230,7 @@ class BlockJudge:
         sample: SampleLike,
         tallies: Mapping[MetricId, Tally],
     ) -> dict[MetricId, OneJudgement]:
-        """Those that are judged by themselves."""
+        """Judge the scorers that share no steps with others."""
         found = await together(
             [self._alone(metric, asker, sample, tallies[metric]) for metric in metrics]
         )
@@ -239,7 +239,7 @@ class BlockJudge:
     async def _alone(
         self, metric: MetricId, asker: Asker, sample: SampleLike, tally: Tally
     ) -> OneJudgement:
-        """One scorer, whose failure is a null."""
+        """Judge by one scorer; a failure becomes a null."""
         try:
             found = await self._scorers[metric].score(asker, sample, tally)
         except MissingFieldError as error:
@@ -279,7 +279,7 @@ class BlockJudge:
         return self._on_scale(metric, found)
 
     def _on_scale(self, metric: MetricId, found: JudgedScore) -> JudgedScore:
-        """The score as its column wants it, a failed one by the caller's choice."""
+        """The score on the scale of its column; failures are handled as the caller chose."""
         if found.score is None:
             # An audit looks at a row that is sure without a judge.
             keeps_native = (

@@ -1,4 +1,4 @@
-"""Judges that go by length.  In: judged blocks of a run.  Out: a warning per metric that does.
+"""Length bias of judges.  In: judged blocks of a run.  Out: a warning per metric.
 
 Judges are known to like long answers. What rises with length although the native score does not is
 no proof of it, but a reason to look, so every judged run is looked at.
@@ -78,7 +78,7 @@ class LengthNotes:
             yield _NONE if pair[0] is None else pair[0], _NONE if pair[1] is None else pair[1]
 
     def notes(self) -> list[str]:
-        """A sentence for each metric whose judged score goes with length."""
+        """A sentence for each metric whose judged score correlates with length."""
         rows = self._kept()
         notes = [
             _note(metric, [(row.length, *row.scores[place]) for row in rows])
@@ -88,7 +88,7 @@ class LengthNotes:
 
 
 def _note(metric: MetricId, rows: Sequence[tuple[int, float, float]]) -> str:
-    """Of lengths, judged scores and native ones."""
+    """The note about a metric from lengths, judged scores and native scores."""
     rows = [row for row in rows if row[1] != _NONE]
     with_native = [row for row in rows if row[2] != _NONE]
     has_native = len(with_native) >= LEAST_ROWS

@@ -117,7 +117,7 @@ class ScoringLoop:
         raise self.stopped
 
     def judge_report(self) -> JudgeReport | None:
-        """What judging took and found; None where no judge was asked."""
+        """The report on judging; None without a judge."""
         return None if self._judge is None else self._judge.report()
 
     def _pass_on(self, scored: ScoredBlock, sinks: tuple[Sink, ...]) -> None:

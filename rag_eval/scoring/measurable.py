@@ -109,7 +109,7 @@ class Measurability:
         return {metric: self._reason(metric, found) for metric in self.metrics}
 
     def known_text(self, found: FoundFields) -> str:
-        """``not measured: …`` for metrics that no row could be scored by; or nothing."""
+        """``not measured: …`` for metrics that no row has the fields for; or nothing."""
         if not found.names_all:
             return ""
         fields = [found.fields]
@@ -127,7 +127,7 @@ class Measurability:
         return f"no {' or '.join(name.replace('_', ' ') for name in why)}"
 
     def _unseen(self, needed: Iterable[str]) -> list[str]:
-        """Those fields that no measured metric shows to be there; all where none was measured."""
+        """The fields that no measured metric reads; all fields if none was measured."""
         measured = (metric for metric in self._plan.columns if metric not in self.metrics)
         seen = {name for metric in measured for name in needed_fields(self._plan.specs[metric])}
         return [name for name in needed if name not in seen] or [*needed]
@@ -223,7 +223,7 @@ class Measurability:
         return [] if self._allowed else [name for name in self.metrics if name not in left_out]
 
     def check_end(self, source: str, found: Sequence[FieldMap], report: Any) -> None:
-        """Raise a NotMeasuredError for metrics that no row of the data allowed, with the report."""
+        """Raise a NotMeasuredError, with the report, for metrics without a score in any row."""
         wrong = self.wrong(found)
         if not wrong:
             return
@@ -308,7 +308,7 @@ class Measurability:
 
 
 class FoundLines:
-    """What there is to say about files: each line once, as soon as it is known.
+    """Remarks about files: each line once, as soon as it is known.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ class FoundLines:
         self._texts: dict[str, None] = {}
 
     def tell(self) -> None:
-        """Tell what came to be known with the last block."""
+        """Report what became known with the last block."""
         found, remarks = self._source.found, self._source.remarks
         if self._tell is None or (self._n_found, self._n_remarks) == (len(found), len(remarks)):
             return
@@ -345,7 +345,7 @@ class FoundLines:
             self._tell(line)
 
     def _fields_line(self, found: FoundFields) -> str:
-        """The fields of a file that no earlier one had so."""
+        """The fields line of a file, if no earlier file had the same."""
         if not self._texts:
             return f"fields: {found}" if str(found) else ""
         if len(self._texts) < _MOST_FILES:

@@ -143,13 +143,13 @@ class Cells(NamedTuple):
         return cells_of(name, schema, child, self.first, self.length, self.valid)
 
     def items(self) -> Cells:
-        """All that lists hold, whichever list has which; what no list here holds may be null."""
+        """The items of all lists; items that no list holds may be null."""
         child, schema = self._child(0), self.schema.children[0]
         held = self._held(child.length) if _has_dictionary(schema) else None
         return cells_of(f"{self.name}[]", schema, child, 0, child.length, held)
 
     def _held(self, n_items: int) -> Bools:
-        """Which items some list holds: what lies under a null may be any place in a dictionary."""
+        """Which items belong to a list: items under a null may have invalid dictionary indices."""
         starts, lengths = self.spans()
         changes = np.zeros(n_items + 1, np.int64)
         np.add.at(changes, starts, 1)
@@ -379,7 +379,7 @@ class ArrowSource:
             yield ArrowBatch(self.schema, array)
 
     def close(self) -> None:
-        """Let the producer go; batches that were read stay."""
+        """Release the producer; batches that were read stay valid."""
         close = getattr(self._batches, "close", None)
         if close is not None:
             close()

@@ -101,7 +101,7 @@ def _column_of(name: str, path: FieldPath, cells: Cells) -> FieldColumn | None:
 
 
 def _are_single(texts: Texts | None) -> bool:
-    """Whether each text is one context: none is blank, and none may be the print of a list."""
+    """Whether each text is one context: none is blank or may be a printed list."""
     if texts is None:
         return False
     data, offsets = texts.taken(range(len(texts.ends) - 1))
