@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 
 def dumps(value: Any, *, indent: int | None = None) -> bytes:
@@ -39,6 +39,8 @@ def loads(text: str | bytes) -> Any:
     ValueError
         For what is no JSON, NaN and infinities among it.
     """
+    if type(text) is str and not text.startswith(_MARK):
+        return _DECODER.decode(text)
     return json.loads(text, parse_constant=_refuse, parse_float=_finite)
 
 
@@ -95,3 +97,8 @@ def json_value(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: json_value(getattr(value, each.name)) for each in fields(value)}
     return getattr(value, "__qualname__", type(value).__qualname__)
+
+
+# Made once: json.loads makes one for each text, which takes longer than to read a short one.
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+_MARK: Final = "\ufeff"  # of byte order, about which json.loads complains
