@@ -176,7 +176,7 @@ $(VENV)-pytest%/test.stamp: $(SOURCES)
 $(VENV)-crosscheck/test.stamp: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)-crosscheck
 	$(VENV)-crosscheck/bin/pip $(INSTALL) \
-		--editable '.[test]' 'statsmodels>=0.14' 'ppi-python>=0.2'
+		--editable '.[test]' 'statsmodels>=0.14' 'ppi-python>=0.2' 'scikit-posthocs>=0.9'
 	@touch $@
 
 # The docstrings are read, not imported, so the package itself need not be there.
