@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -21,9 +23,7 @@ def test_intervals_are_tukeys_where_his_conditions_hold() -> None:
     scores = np.random.default_rng(0).normal(size=(n, k))
     [found] = all_pairs([scores], n_resamples=99_999)
     theirs = pairwise_tukeyhsd(scores.T.ravel(), np.repeat(np.arange(k), n))
-    for (a, b), (low, high) in zip(
-        [(a, b) for a in range(k) for b in range(a + 1, k)], theirs.confint, strict=True
-    ):
+    for (a, b), (low, high) in zip(combinations(range(k), 2), theirs.confint, strict=True):
         width = (found.high[b, a] - found.low[b, a]) / (high - low)
         assert width == pytest.approx(1, abs=0.05)
         assert found.differences[b, a] == pytest.approx((low + high) / 2, abs=1e-9)
