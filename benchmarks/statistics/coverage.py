@@ -13,6 +13,7 @@ from benchmarks.rendering import Bar
 from benchmarks.statistics.page import Section
 from benchmarks.statistics.populations import (
     BINARY,
+    LONG_TAIL,
     LUMPS,
     NEAR_EDGE,
     POPULATIONS,
@@ -27,17 +28,18 @@ from rag_eval.stats.intervals import Interval
 from rag_eval.stats.mean_intervals import FEWEST_CLUSTERED_OTHERS, mean_interval
 from rag_eval.stats.moment_intervals import MeanMethod
 
-SIZES: Final = (20, 50, 200, 1_000)
+SIZES: Final = (20, 50, 200, 500, 1_000)
 # Rows per cluster; the last has clusters of 1 to 39 rows.
 DESIGNS: Final = {
     "8 × 25": [25] * 8,
+    "10 × 10": [10] * 10,
     "20 × 10": [10] * 20,
     "20 × 50": [50] * 20,
     "50 × 4": [4] * 50,
     "50 × 20": [20] * 50,
     "20, of 1 to 39 rows": list(range(1, 40, 2)),
 }
-CLUSTERED: Final = (*BINARY[1:], LUMPS, NEAR_EDGE, SKEWED, SMALL)
+CLUSTERED: Final = (*BINARY[1:], LUMPS, NEAR_EDGE, SKEWED, SMALL, LONG_TAIL)
 ICCS: Final = (0.1, 0.3)
 LEVEL: Final = 0.95
 # What is asked for of 50 rows and more, and of 20.

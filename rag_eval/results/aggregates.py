@@ -25,7 +25,7 @@ class ScoreStatistics:
     """Statistics of the scores that are not null; all NaN when there are none.
 
     ``std_dev`` is that of a population (divided by n). ``n_modal`` counts the rows with the least
-    or the greatest score, whichever is more frequent.
+    or the greatest score, whichever is more frequent; ``third`` is the third central moment.
     """
 
     n: int
@@ -34,13 +34,14 @@ class ScoreStatistics:
     min: float
     max: float
     std_dev: float
+    third: float = math.nan
     n_modal: int = 0
 
     @classmethod
     def of_nothing(cls) -> ScoreStatistics:
         """Of no scores."""
         nan = math.nan
-        return cls(n=0, mean=nan, median=nan, min=nan, max=nan, std_dev=nan)
+        return cls(n=0, mean=nan, median=nan, min=nan, max=nan, std_dev=nan, third=nan)
 
     @classmethod
     def of(cls, scores: npt.NDArray[np.float64]) -> ScoreStatistics:
@@ -59,6 +60,7 @@ class ScoreStatistics:
             max=greatest,
             std_dev=moments.standard_deviation,
             n_modal=max(int((measured == end).sum()) for end in (least, greatest)),
+            third=moments.third_moment,
         )
 
 
@@ -223,6 +225,7 @@ def _interval_of(statistics: ScoreStatistics, bounds: Bounds | None) -> Interval
         statistics.mean,
         statistics.std_dev,
         n_modal=statistics.n_modal,
+        third=statistics.third,
         bounds=bounds,
     )
     if found.low is None or found.high is None:

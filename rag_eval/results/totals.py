@@ -110,6 +110,7 @@ class ColumnTotals:
             max=self.greatest,
             std_dev=self.moments.standard_deviation,
             n_modal=max(self.n_least, self.n_greatest),
+            third=self.moments.third_moment,
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -118,6 +119,7 @@ class ColumnTotals:
             "n": self.moments.count,
             "sum": str(self.moments.total),
             "squares": str(self.moments.squares),
+            "cubes": str(self.moments.cubes),
             "min": self.least if self.moments.count else None,
             "max": self.greatest if self.moments.count else None,
             "nMin": self.n_least,
@@ -133,6 +135,7 @@ class ColumnTotals:
         totals.moments.count = value["n"]
         totals.moments.total = int(value["sum"])
         totals.moments.squares = int(value["squares"])
+        totals.moments.cubes = int(value["cubes"])
         if value["n"]:
             totals.least, totals.greatest = float(value["min"]), float(value["max"])
             totals.n_least, totals.n_greatest = value["nMin"], value["nMax"]

@@ -10,6 +10,9 @@ import numpy as np
 
 from rag_eval.stats.arrays import Floats, Whole
 
+# Sums of scores that are all equal are what rounding leaves.
+_NO_VARIANCE: Final = 1e-24
+
 FEWEST_CLUSTERS: Final = 5
 """Below, the spread between clusters is known too badly for an interval."""
 
@@ -24,6 +27,8 @@ class ClusteredMean:
         Every row counts the same, so large clusters count more.
     variance : float
         Of the mean: the bias-reduced cluster-robust one (CR2). NaN with a single cluster.
+    skewness : float
+        Of the clusters' parts in it; 0 with a single cluster.
     df : float
         Degrees of freedom of the variance: clusters less one if they are of one size, fewer if
         some are much larger than others. NaN with a single cluster.
@@ -32,6 +37,7 @@ class ClusteredMean:
 
     mean: float
     variance: float = math.nan
+    skewness: float = 0.0
     df: float = math.nan
     n_rows: int
     n_clusters: int
@@ -60,9 +66,11 @@ def clustered_mean(values: Floats, clusters: Whole) -> ClusteredMean:
         return ClusteredMean(mean=mean, n_rows=n_rows, n_clusters=n_clusters)
     sums = np.bincount(numbers, weights=values - mean)
     rest = 1 - sizes / n_rows
+    squares, cubes = float((sums**2).mean()), float((sums**3).mean())
     return ClusteredMean(
         mean=mean,
         variance=float((sums**2 / rest).sum()) / n_rows**2,
+        skewness=cubes / squares**1.5 if squares > _NO_VARIANCE else 0.0,
         df=_degrees_of_freedom(sizes / n_rows),
         n_rows=n_rows,
         n_clusters=n_clusters,

@@ -26,6 +26,7 @@ from rag_eval.stats.moment_intervals import (
     interval_of_moments,
     unbounded,
 )
+from rag_eval.stats.skewness import johnson_shift
 
 FEWEST_CLUSTERED_OTHERS: Final = 10
 """The same for rows of groups, divided by how much the groups inflate the variance."""
@@ -64,8 +65,9 @@ def mean_interval(
     -------
     Interval
         No bounds, and ``too_few``, for no rows at all, for a single one inside of the range, and
-        below 5 groups. Where fewer than 3 rows differ from the most frequent score, ``too_few``
-        too: the bounds given are wide ones, for orientation. With groups these have to be the rows
+        below 5 groups. Where fewer than 3 rows differ from the most frequent score, or scores are
+        as skewed as verdicts with fewer than 3 of a kind, ``too_few`` too: the bounds given are for
+        orientation. With groups these have to be the rows
         of 5 of them, and as good as 10 independent ones.
 
     Raises
@@ -76,8 +78,11 @@ def mean_interval(
     Notes
     -----
     ``bounded`` is Wilson's interval of as many rows as verdicts with this mean would need for the
-    same standard error, with Student's t for the normal quantile. Its variance is mixed with half
-    a row of the greatest one that the mean allows. With groups the standard error is the
+    same standard error, with Student's t for the normal quantile. Its variance is mixed with that
+    of rows that were not seen: three quarters of a row with the greatest one that the mean allows,
+    or four standard deviations away. Where that of Student's t corrected for skewness (Johnson
+    1978) ends further out, its end is taken. ``wilson`` has Poisson bounds for up to three rows of
+    a kind (Brown, Cai and DasGupta 2001). With groups the standard error is the
     cluster-robust CR2, never below that of independent rows, and the degrees of freedom are at
     most those of the groups that have a row that differs. How often it holds the true mean is in
     ``benchmarks/statistics/RESULTS.md``.
@@ -101,11 +106,13 @@ def mean_interval(
         return _bootstrap(scores, numbers, level, method, seed, n_resamples)
     if numbers is not None:
         return _clustered(scores, numbers, bounds, level, method)
+    mean = float(scores.mean())
     return interval_of_moments(
         len(scores),
-        float(scores.mean()),
+        mean,
         float(scores.std()),
         n_modal=int(_modal(scores).sum()),
+        third=_third_moment(scores, mean),
         bounds=bounds,
         level=level,
         method=method,
@@ -136,6 +143,12 @@ def _clustered(
     n_like = row.most / variance if variance else n_clusters
     reach = student_quantile((1 + level) / 2, max(1.0, min(found.df, n_telling - 1)))
     ends = score_bounds(row.mean, n_like, reach)
+    if found.skewness and n_telling >= FEWEST_CLUSTERS:
+        error, shift = math.sqrt(variance), johnson_shift(found.skewness, reach, n_clusters)
+        ends = (
+            max(0.0, min(ends[0], row.mean + (shift - reach) * error)),
+            min(1.0, max(ends[1], row.mean + (shift + reach) * error)),
+        )
     too_few |= row.n_others * independent < FEWEST_CLUSTERED_OTHERS * variance
     return interval_at(mean, ends, bounds, level, n_clusters, name, too_few)
 
@@ -158,6 +171,12 @@ def _bootstrap(
         scores, groups=numbers, method=method, seed=seed, n_resamples=n_resamples, level=level
     )
     return found
+
+
+def _third_moment(scores: Floats, mean: float) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = float(((scores - mean) * np.square(scores - mean)).mean())
+    return found if math.isfinite(found) else 0.0
 
 
 def _modal(scores: Floats) -> Flags:
