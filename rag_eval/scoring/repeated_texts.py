@@ -47,8 +47,8 @@ class RepeatedTexts:
                 shared = sum(n for n in sizes if n > 1)
                 return (
                     f"{shared:,} of the first {self._n_rows:,} rows share their {what} with "
-                    "another row, and confidence intervals treat rows as independent: "
-                    f"--cluster-by {name}"
+                    "another row, but the confidence intervals treat rows as independent; for "
+                    f"wider ones, add --cluster-by {name}"
                 )
         return ""
 

@@ -78,8 +78,8 @@ def test_a_run_says_once_that_rows_repeat(data: Path) -> None:
     done = invoke("run", data, "--metrics", "faithfulness")
     (line,) = [line for line in done.stderr.splitlines() if "--cluster-by" in line]
     assert line == (
-        "note: 120 of the first 120 rows share their contexts with another row, and confidence "
-        "intervals treat rows as independent: --cluster-by document"
+        "note: 120 of the first 120 rows share their contexts with another row, but the "
+        "confidence intervals treat rows as independent; for wider ones, add --cluster-by document"
     )
     named = invoke("run", data, "--metrics", "faithfulness", "--cluster-by", "page")
     assert "treat rows as independent" not in named.stderr
