@@ -16,11 +16,13 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_of_file, place_of
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature, signature_of
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.plumbing.json_text import number_or_null
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.reading import ResultFile
 from rag_eval.results.regressions import Baseline, check_signatures, unknown_settings
+from rag_eval.results.row_reading import settings_of
 from rag_eval.results.score_columns import ScoreColumns
 from rag_eval.results.score_files import ScoreFile
 from rag_eval.results.verdicts import NOT_JUDGED
@@ -57,6 +59,8 @@ class ResultSummary:
     composite : MeanScore
     baseline : Baseline
         The same for gates.
+    settings : VerdictSettings or None
+        Thresholds and weights, where the file has them.
     signature : Signature or None
         None in files of rag-eval-node-ts.
     """
@@ -65,6 +69,7 @@ class ResultSummary:
     means: dict[MetricId, MeanScore]
     composite: MeanScore
     baseline: Baseline
+    settings: VerdictSettings | None = None
 
     @property
     def signature(self) -> Signature | None:
@@ -96,12 +101,13 @@ def read_summary(path: str | Path | ResultFile) -> ResultSummary:
         means = _means(said["aggregates"], count)
         found = said.get("compositeAggregate") or {"mean": None}
         mean = _mean(msgspec.convert(found, _Aggregate))
+        settings = settings_of(Fields(said))
     except (ValueError, InputError) as error:
         raise InputError(f"{file.source} is not a result file: {error}") from None
     if all(math.isnan(means[metric].mean) for metric in METRIC_IDS if metric in means):
         mean = math.nan  # files hold 0 for it; diagnostics have no part in it
     # How many rows have a composite score is not in the schema.
-    return ResultSummary(file.source, means, MeanScore(mean, None, count), baseline)
+    return ResultSummary(file.source, means, MeanScore(mean, None, count), baseline, settings)
 
 
 def _summary_of_rows(file: ScoreFile) -> ResultSummary:
@@ -283,6 +289,11 @@ def compare_files(
         notes.append(
             "the runs have different metrics, so their composite scores are not comparable"
         )
+    elif before.settings and after.settings:
+        weights = after.settings.weight_differences(before.settings)
+        if weights:
+            differ = "; ".join(weights)
+            notes.append(f"weights differ ({differ}), so the composite scores are not comparable")
     return Comparison(before, after, changes, differences, notes)
 
 

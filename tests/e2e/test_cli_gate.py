@@ -588,6 +588,18 @@ def test_composite_scores_of_other_weights_are_not_compared(
         "note: thresholds or weights differ (weight of faithfulness: 3, not 1): composite scores "
         "and row verdicts are not compared; to compare them: --force"
     ) in " ".join(done.stderr.split())
+    # Without ids only the means are compared, and a note says the same.
+    bare = Path("bare.jsonl")
+    texts = {"question": "what fox?", "answer": "red fox.", "contexts": ["red fox."]}
+    sample = {**texts, "ground_truth": "red fox"}
+    bare.write_text(json.dumps(sample) + "\n", "utf-8")
+    for name, weight in (("a.json", "1"), ("b.json", "3")):
+        flags = ("--weights", f"faithfulness={weight}", "--quiet", "--output", name)
+        assert rag_eval("run", str(bare), *metrics, *flags).exit_code == 0
+    means = rag_eval("compare", "a.json", "b.json")
+    assert "note: weights differ (weight of faithfulness: 3, not 1), so the composite scores" in (
+        " ".join(means.stderr.split())
+    )
     for policy in ("omk", "regtrace"):
         refused = gate("new.json", "--baseline", "old.json", "--policy", policy)
         assert refused.exit_code == 2
@@ -604,8 +616,8 @@ def test_a_result_file_names_its_dataset(tmp_path: Path, monkeypatch: pytest.Mon
     gate("--store", "--run", "latest")
     stored(12, "--output", "new.json")
     done = gate("new.json", "--store")
-    assert done.exit_code == 1, done.stdout + done.stderr
-    assert f"against {first} (last passing): failed, REGRESSED" in done.stdout
+    assert f"against the last passing run {first}: REGRESSED (failed)" in done.stdout
+    assert f"against {first} (last passing): REGRESSED (failed)" in done.stdout
     assert "does not name its dataset" not in done.stderr
     # One that was written without a store has no hash, but its rows tell.
     words = ("--metrics", "faithfulness", "--quiet", "--output", "bare.json")
