@@ -26,15 +26,15 @@ from rag_eval.cli.printing import print_found
     "--by",
     metavar="METRIC",
     shell_complete=completed_metric,
-    help="Metric whose scores determine probabilities or strata.",
+    help="Metric whose scores determine the strata.",
 )
 @click.option(
     "--design",
-    type=click.Choice(["uniform", "proportional", "strata"]),
+    type=click.Choice(["uniform", "strata"]),
     default="uniform",
     show_default=True,
-    help="Equal probabilities; higher probabilities for scores near 0.5; or strata of the score, "
-    "with more rows where verdicts vary more (Neyman).",
+    help="Equal probabilities, or strata of the score, with more rows where verdicts vary more "
+    "(Neyman).",
 )
 @click.option(
     "--strata",

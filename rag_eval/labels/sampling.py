@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.labels.draws import DESIGNS, LabelDraw, ids_digest, write_draw
+from rag_eval.labels.draws import LabelDraw, ids_digest, write_draw
 from rag_eval.metrics.registry import metric_or_column
 from rag_eval.plumbing.checked_values import one_of, whole_from_one
 from rag_eval.runs.run_files import RunSource, read_run
@@ -18,13 +18,15 @@ from rag_eval.stats.arrays import Floats
 from rag_eval.stats.sampling_designs import (
     RowDraw,
     assumed_spreads,
-    proportional_draw,
     score_strata,
     stratified_draw,
     uniform_draw,
 )
 
 N_STRATA: Final = 4
+# Probabilities by the score itself were worse than equal ones on real sets; files of such draws can
+# still be read.
+_DRAWN: Final = ("uniform", "strata")
 
 
 def sample_for_labels(
@@ -52,10 +54,9 @@ def sample_for_labels(
         File (.csv or .jsonl) for a table with a column of labels to fill in.
     by : str, optional
         Metric whose scores determine probabilities or strata.
-    design : {"uniform", "proportional", "strata"}
-        All rows with equal probability; rows with a score near 0.5 with up to twice the
-        probability, because their verdict is least certain; or a number of rows from each stratum
-        of the score, more where verdicts vary more (Neyman allocation).
+    design : {"uniform", "strata"}
+        All rows with equal probability, or a number of rows from each stratum of the score, more
+        where verdicts vary more (Neyman allocation).
     n_strata : int
         Number of strata of about equal size; rows without a score form one more.
     spreads : sequence of float, optional
@@ -74,7 +75,7 @@ def sample_for_labels(
     ------
     InputError
     """
-    one_of(design, "design", DESIGNS)
+    one_of(design, "design", _DRAWN)
     if design != "uniform" and by is None:
         raise InputError(f"design {design!r} needs by, the metric whose scores it uses")
     metrics = None if by is None else [by]
@@ -120,9 +121,12 @@ def _drawn(
         raise InputError(f"cannot draw {n:,} rows: {run.name} has only {len(run):,}")
     if values is None or design == "uniform":
         return uniform_draw(len(run), n, seed=seed)
-    if design == "proportional":
-        return proportional_draw(assumed_spreads(values), n, seed=seed)
     strata = score_strata(values, n_strata)
+    if not strata.any():
+        raise InputError(
+            f"design 'strata' needs rows with different scores, but all rows of {run.name} have "
+            "the same one; use design 'uniform'"
+        )
     if spreads is None:
         sums = np.bincount(strata, assumed_spreads(values))
         spreads = (sums / np.bincount(strata)).tolist()

@@ -178,8 +178,8 @@ def stratified_draw(
 def score_strata(scores: npt.ArrayLike, n_strata: int) -> Whole:
     """Cut rows into strata of about as many rows each, by their scores.
 
-    Rows of one score share a stratum, so that there may be fewer strata. Rows without a score
-    (NaN) are a stratum of their own, the last one.
+    Rows of one score share a stratum, so that there may be fewer strata, but at least two where
+    there are two scores. Rows without a score (NaN) are a stratum of their own, the last one.
     """
     values = np.asarray(scores, np.float64)
     whole_from_one(n_strata, "the number of strata")
@@ -187,7 +187,12 @@ def score_strata(scores: npt.ArrayLike, n_strata: int) -> Whole:
     found = np.zeros(len(values), np.int64)
     if not null.all():
         edges = np.quantile(values[~null], np.arange(1, n_strata) / n_strata)
-        found[~null] = np.searchsorted(edges, values[~null], side="right")
+        known = values[~null]
+        places = np.searchsorted(edges, known, side="right")
+        # Where most rows have the lowest score, all edges are that one.
+        if len(np.unique(places)) == 1:
+            places = (known > known.min()).astype(np.int64)
+        found[~null] = places
     found[null] = n_strata
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
 

@@ -351,7 +351,7 @@ def labels_sample(given: Given) -> Any:
 
 
 def labels_draw(given: Given) -> Any:
-    found = sample_for_labels(given.path, 8, by="faithfulness", design="proportional")
+    found = sample_for_labels(given.path, 8, by="faithfulness", design="strata")
     return [found.to_dict(), dict(found.scores)]
 
 

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.labels.draws import COLUMNS, LabelDraw, ids_digest, read_draw
+from rag_eval.labels.draws import COLUMNS, LabelDraw, ids_digest, read_draw, write_draw
 from rag_eval.labels.estimating import LabelEstimate, estimate_labels
 from rag_eval.labels.sampling import sample_for_labels
 from rag_eval.runs.scored_run import ScoredRun
@@ -186,7 +187,7 @@ def test_draws_that_cannot_be_are_refused(call: Callable[[], object], message: s
 @every_row("name", ["draw.csv", "draw.jsonl", "draw.jsonl.gz"])
 def test_a_draw_is_read_back_as_it_was_written(scores: Path, tmp_path: Path, name: str) -> None:
     target = tmp_path / name
-    for design in ("uniform", "proportional", "strata"):
+    for design in ("uniform", "strata"):
         drawn = sample_for_labels(
             scores, 40, output=target, by="faithfulness", design=design, seed=3
         )
@@ -196,6 +197,38 @@ def test_a_draw_is_read_back_as_it_was_written(scores: Path, tmp_path: Path, nam
         assert found.to_dict() == drawn.to_dict()
         assert (drawn.design, drawn.seed, drawn.n_rows, drawn.n_drawn) == (design, 3, N, 40)
         target.unlink()
+    # A draw that an earlier version made is still read, with its probabilities.
+    unequal = {
+        name: p * (1 + number % 2) / 2
+        for number, (name, p) in enumerate(drawn.probabilities.items())
+    }
+    older = replace(drawn, design="proportional", strata=None, probabilities=unequal)
+    write_draw(older, target)
+    assert read_draw(target).to_dict() == older.to_dict()
+    assert dict(read_draw(target).probabilities) == unequal
+
+
+@every_row(
+    ("lowest", "n_strata"),
+    [(0.0, 2), (1.0, 2), (0.5, 4)],
+)
+def test_a_lumpy_score_has_two_strata_at_least(lowest: float, n_strata: int) -> None:
+    """Where most rows have the lowest score, all were in one stratum, as in a uniform draw."""
+    values = np.concatenate([np.full(90, lowest), np.linspace(0.6, 0.9, 10)])
+    if lowest == 0.5:
+        values[:90] = np.linspace(0, 1, 90)
+    found = score_strata(values, 4)
+    assert len(set(found.tolist())) == n_strata
+    assert len(set(values[found == found[0]].tolist())) < len(set(values.tolist()))
+
+
+def test_scores_that_are_all_equal_have_no_strata(tmp_path: Path) -> None:
+    path = tmp_path / "equal.jsonl"
+    path.write_text(
+        "".join(f'{{"id": "r{row}", "faithfulness": 1}}\n' for row in range(9)), "utf-8"
+    )
+    with pytest.raises(InputError, match="needs rows with different scores"):
+        sample_for_labels(path, 4, by="faithfulness", design="strata")
 
 
 def test_the_table_is_ready_to_be_filled_in(scores: Path, tmp_path: Path) -> None:
@@ -239,7 +272,7 @@ def test_labels_are_never_written_over(scores: Path, tmp_path: Path) -> None:
     [
         ({"n": N + 1}, f"cannot draw {N + 1} rows: .* has only {N}"),
         ({"n": 0}, "n must be a whole number of at least 1"),
-        ({"design": "worst"}, "design must be 'uniform', 'proportional' or 'strata'"),
+        ({"design": "worst"}, "design must be 'uniform' or 'strata', got 'worst'"),
         ({"design": "strata"}, "design 'strata' needs by"),
         ({"output": "draw.xlsx"}, "the file name must end in .csv or .jsonl"),
         ({"by": "nothing"}, "nothing"),
@@ -294,7 +327,7 @@ def test_strata_of_the_draw_are_those_of_the_estimate(scores: Path) -> None:
 
 def test_a_table_survives_a_spreadsheet(scores: Path, tmp_path: Path) -> None:
     """Sorted, columns turned round, one more of them, a mark in front, fewer digits."""
-    draw = filled(labelled(scores, by="faithfulness", design="proportional"))
+    draw = filled(labelled(scores, by="faithfulness", design="strata"))
     rows = sorted(read_table(draw), key=lambda row: str(row["score"]))
     turned = [
         {
@@ -533,7 +566,7 @@ def test_labels_of_one_system_are_not_those_of_another(scores: Path, tmp_path: P
 
 
 def test_a_table_of_another_country_says_the_same(scores: Path, tmp_path: Path) -> None:
-    labels = filled(labelled(scores, by="faithfulness", design="proportional"))
+    labels = filled(labelled(scores, by="faithfulness", design="strata"))
     rows = read_table(labels)
     path = tmp_path / "semicolons.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
