@@ -31,6 +31,9 @@ def fixed(value: float, digits: int) -> str:
 
 def three_decimals(value: float) -> str:
     """``value.toFixed(3)``."""
+    # No tie, as nearly always: reports write dozens for each row.
+    if 0 < value < 1e21 and (value * 16) % 2 != 1:
+        return f"{value:.3f}"
     return fixed(value, 3)
 
 

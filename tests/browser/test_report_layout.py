@@ -69,6 +69,7 @@ def faults(page: Page) -> dict[str, Any]:
     }
 
 
+_SET_OPEN: Final = "(all, isOpen) => { for (const each of all) each.open = isOpen; }"
 NONE: Final = {"wider": [], "torn": [], "overflow": 0}
 
 
@@ -97,6 +98,10 @@ def looked_at(page: Page, name: str) -> None:
         if has_rows and width == 1280:
             open_rows(page, 1)
         assert faults(page) == NONE
+        # Slices, the rows that moved, and more about a metric.
+        page.eval_on_selector_all("main details:not(.sample-detail)", _SET_OPEN, True)
+        assert faults(page) == NONE
+        page.eval_on_selector_all("main details:not(.sample-detail)", _SET_OPEN, False)
         size = {"x": 0, "y": 0, "width": width, "height": 2_400}
         page.screenshot(path=SCREENSHOTS / f"{name}-{width}.png", full_page=True, clip=size)
     page.emulate_media(color_scheme="dark")

@@ -21,8 +21,8 @@ from rag_eval.reports.leaderboard import (
     sorting_board,
     wins_text,
 )
-from rag_eval.reports.page.page import policy
-from rag_eval.reports.page.templating import asset, rendered, trusted
+from rag_eval.reports.page.page import style_and_script
+from rag_eval.reports.page.templating import rendered
 
 
 def write_leaderboard_page(
@@ -38,9 +38,7 @@ def write_leaderboard_page(
         heading=rows_line(leaderboard),
         skip="means",
         links=[("Means", "means"), ("Differences", "differences")],
-        policy=policy(asset("script.js"), asset("style.css")),
-        style=trusted("style.css"),
-        script=trusted("script.js"),
+        **style_and_script(),
         data="",
         letters=letters_line(leaderboard),
         names=[board.name for board in boards],

@@ -86,7 +86,6 @@ def page_html(
     links = [(name.title(), name) for name in sections if name not in absent]
     columns = ("number", "id", "question", *metrics, "composite")
     columns += (*(["change"] if listed.has_changes else []), "status")
-    code = script(has_rows=bool(listed.rows))
     name = {"run": "RAG evaluation", "compare": "Comparison", "gate": "Gate"}[kind]
     return str(
         rendered(
@@ -98,9 +97,7 @@ def page_html(
             verdict="" if view.passed is None else "PASS – " if view.passed else "FAIL – ",
             title=title or (f"{name}: {view.source}" if view.source else name),
             heading=_heading(view, kind, compared, status),
-            policy=policy(code, asset("style.css")),
-            style=trusted(asset("style.css")),
-            script=trusted(code),
+            **style_and_script(has_rows=bool(listed.rows)),
             data=script_json(_data(view)),
             sections=sections,
             links=[*links, ("Reproduce", "reproduce")],
@@ -250,6 +247,12 @@ def _signature(view: RunView) -> list[tuple[str, str]]:
 
 
 # -------------------------------------------------------------------------------------- security
+
+
+def style_and_script(*, has_rows: bool = False) -> dict[str, Any]:
+    """Style and script of a page, and the policy that allows no other."""
+    style, code = asset("style.css"), script(has_rows=has_rows)
+    return {"policy": policy(code, style), "style": trusted(style), "script": trusted(code)}
 
 
 def policy(script: str, style: str) -> str:

@@ -195,25 +195,6 @@ def _metric(
             for one in gravest_first(signals)
             if not (has_sentences and one.id.startswith(OF_SENTENCES))
         ]
-    extra: dict[str, Any] = {}
-    if len(signals) > most:
-        extra["moreSignals"] = len(signals) - most
-    if found.details:
-        failed = [one for one in found.details if one.get("passed") is False]
-        others = [one for one in found.details if one.get("passed") is not False]
-        extra["failed"] = [_finding(one, limits) for one in failed[:most]]
-        extra["others"] = [_finding(one, limits) for one in others[:most]]
-        extra["moreFindings"] = max(0, len(failed) - most) + max(0, len(others) - most)
-    if found.judged is not None:
-        judged = found.judged
-        extra["judged"] = (
-            None if judged.judge_score is None else score_text(judged.judge_score),
-            None if judged.native_score is None else score_text(judged.native_score),
-            bool(judged.flaky),
-            bool(judged.failed),
-            _clipped(judged.message, 1000),
-            [_finding(one, limits) for one in judged.details[:most]],
-        )
     notes = () if found.threshold is None else _threshold_note(found.threshold)
     if name in old:
         notes = (f"baseline {score_text(old[name])}", *notes)
@@ -235,9 +216,34 @@ def _metric(
             )
             for one in signals[:most]
         ],
-        None if found.chunk_scores is None else [score_text(one) for one in found.chunk_scores],
-        extra or None,
+        None if found.chunk_scores is None else [*map(score_text, found.chunk_scores)],
+        _findings(found, limits, len(signals) - most)
+        if found.details or found.judged is not None or len(signals) > most
+        else None,
     )
+
+
+def _findings(found: AnyMetric, limits: Limits, n_more_signals: int) -> dict[str, Any]:
+    """What scorers and a judge found, which most metrics do not have."""
+    most = limits.n_findings
+    shown: dict[str, Any] = {"moreSignals": max(0, n_more_signals)}
+    if found.details:
+        failed = [one for one in found.details if one.get("passed") is False]
+        others = [one for one in found.details if one.get("passed") is not False]
+        shown["failed"] = [_finding(one, limits) for one in failed[:most]]
+        shown["others"] = [_finding(one, limits) for one in others[:most]]
+        shown["moreFindings"] = max(0, len(failed) - most) + max(0, len(others) - most)
+    if found.judged is not None:
+        judged = found.judged
+        shown["judged"] = (
+            None if judged.judge_score is None else score_text(judged.judge_score),
+            None if judged.native_score is None else score_text(judged.native_score),
+            bool(judged.flaky),
+            bool(judged.failed),
+            _clipped(judged.message, 1000),
+            [_finding(one, limits) for one in judged.details[:most]],
+        )
+    return shown
 
 
 @lru_cache(100)

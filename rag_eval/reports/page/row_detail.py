@@ -29,14 +29,13 @@ OF_SENTENCES: Final = tuple(signal for signal, _ in SENTENCE_SIGNALS.values())
 """Beginnings of the ids of signals about sentences."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?]) ")
 # What explanations write before and after the score, and what stays of it.
-_SCORE_WORDS: Final = (
+_NAMED_SCORES: Final = (
     (" (score=", ")", ""),
     (", score=", ")", ")"),
     (", average: ", ".", "."),
     (": score=", ".", "."),
-    (": ", ".", "."),
-    (": ", " (", " ("),
 )
+_SCORE_WORDS: Final = ((": ", ".", "."), (": ", " (", " ("))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +219,8 @@ def without_score(text: str, score: float | None) -> str:
     """A text about a metric without its score, which stands beside the name of the metric."""
     if score is None or (shown := three_decimals(score)) not in text:
         return text
-    for before, after, rest in _SCORE_WORDS:
+    is_named = "score=" in text or "average: " in text
+    for before, after, rest in (*_NAMED_SCORES, *_SCORE_WORDS) if is_named else _SCORE_WORDS:
         if (whole := f"{before}{shown}{after}") in text:
             return text.replace(whole, rest, 1)
     return " ".join(one for one in _SENTENCE_END.split(text) if not _has_number(one, shown))

@@ -22,8 +22,8 @@ from rag_eval.reports.history import (
     settings_text,
 )
 from rag_eval.reports.page.charts import HEIGHT, WIDTH
-from rag_eval.reports.page.page import policy
-from rag_eval.reports.page.templating import asset, rendered, script, trusted
+from rag_eval.reports.page.page import style_and_script
+from rag_eval.reports.page.templating import rendered
 from rag_eval.runs.run_records import RunRecord
 from rag_eval.runs.trends import RunMean, mean_of, trends_of
 from rag_eval.samples import MetricId
@@ -108,9 +108,7 @@ def write_history_page(
         heading=f"{counted(len(records), 'run')}, {n_failed:,} failed",
         skip="runs",
         links=[("Trends", "trends"), ("Runs", "runs")],
-        policy=policy(script(has_rows=False), asset("style.css")),
-        style=trusted(asset("style.css")),
-        script=trusted(script(has_rows=False)),
+        **style_and_script(),
         data="",
         trends=trends,
         n_signatures=len({_settings(record) for record in records}),
