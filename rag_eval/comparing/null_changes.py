@@ -65,7 +65,7 @@ class NullChange:
 
     def __str__(self) -> str:
         """``63 of 400 rows lost their score (refusal 63); null rate 0.000 → 0.158, p 0.0001``."""
-        told = ", ".join(f"{reason} {n:,}" for reason, n in self.reasons.items())
+        told = ", ".join(f"{reason.replace('_', ' ')}: {n:,}" for reason, n in self.reasons.items())
         whose = "its" if self.n_lost == 1 else "their"
         return (
             f"{self.n_lost:,} of {counted(self.n_rows, 'row')} lost {whose} score"

@@ -260,7 +260,7 @@ def test_lost_scores_are_told(runs: list[Path]) -> None:
     runs[1].write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = compare(*runs)
     assert (
-        "faithfulness: 6 of 12 rows lost their score (missing_field 6); null rate 0.000 → 0.500, "
+        "faithfulness: 6 of 12 rows lost their score (missing field: 6); null rate 0.000 → 0.500, "
         "adjusted p 0.031"
     ) in done.stdout
 

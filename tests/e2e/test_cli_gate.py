@@ -110,7 +110,7 @@ def test_the_lowest_scores_that_vanish_fail(
     done = gate(new, "--baseline", base)
     assert done.exit_code == 1, done.stdout
     assert first_line(done).startswith(
-        "FAIL  MISSING SCORES  faithfulness: 63 of 400 rows lost their score (missing_field 63); "
+        "FAIL  MISSING SCORES  faithfulness: 63 of 400 rows lost their score (missing field: 63); "
         "null rate 0.000 → 0.158, adjusted p 6e-05, more than the allowed rise of 0.02"
     )
     assert gate(new, "--baseline", base, "--max-null-rise", "20%").exit_code == 0

@@ -84,7 +84,7 @@ def test_scores_and_rows_that_vanish_fail(twenty: tuple[Path, Path], tmp_path: P
     data = samples(tmp_path / "refused.jsonl", *refused, *rows[9:])
     done = run(data, *grounded, "--baseline", before)
     assert done.exit_code == 1, done.output
-    assert "MISSING SCORES: faithfulness: 9 of 20 rows lost their score (refusal 9)" in done.stdout
+    assert "MISSING SCORES: faithfulness: 9 of 20 rows lost their score (refusal: 9)" in done.stdout
     assert run(data, *grounded, "--baseline", before, "--max-null-rise", 0.5).exit_code == 0
     data = samples(tmp_path / "fewer.jsonl", *rows[1:])
     done = run(data, *grounded, "--baseline", before)

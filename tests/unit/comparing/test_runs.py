@@ -300,7 +300,7 @@ def test_reasons_of_lost_scores_are_counted_the_most_frequent_first() -> None:
     assert nulls is not None
     assert list(nulls.reasons.items()) == [("refusal", 3), ("judge_failed", 2)]
     assert str(nulls) == (
-        "5 of 7 rows lost their score (refusal 3, judge_failed 2); null rate 0.143 → 0.857, "
+        "5 of 7 rows lost their score (refusal: 3, judge failed: 2); null rate 0.143 → 0.857, "
         "adjusted p 0.031"
     )
 

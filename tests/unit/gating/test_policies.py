@@ -175,7 +175,7 @@ def test_a_metric_that_regressed_names_its_missing_scores_too() -> None:
     lost = [None] * 40 + [score - 0.05 for score in OLD[40:]]
     report = gate(scored_run("new", {"faithfulness": lost}), old())
     assert (report.status, report.passed) == ("REGRESSED", False)
-    assert "40 of 200 rows lost their score (missing_field 40)" in report.reason
+    assert "40 of 200 rows lost their score (missing field: 40)" in report.reason
 
 
 def test_scores_that_one_cluster_lost_are_one_loss() -> None:

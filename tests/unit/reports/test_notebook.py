@@ -324,7 +324,7 @@ def test_two_runs_are_shown_side_by_side(batch: BatchEvalResult) -> None:
     refused = [{**ROWS[0], "answer": "The context does not say."}, *ROWS[1:]]
     found = page(compare(batch, evaluate_batch(refused, profile="grounded")))
     assert found.text.startswith("MISSING SCORES ")
-    assert "rows lost its score (refusal 1)" in found.text
+    assert "rows lost its score (refusal: 1)" in found.text
 
 
 def test_a_gate_is_shown_with_its_reason_and_what_failed_first(tmp_path: Path) -> None:
