@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.stats
 
 from benchmarks.statistics.page import Figures, Section, joined, lost, two_errors
 from benchmarks.statistics.paired_draws import (
@@ -20,8 +21,11 @@ from benchmarks.statistics.paired_draws import (
 )
 from benchmarks.statistics.populations import SMOOTH, Floats
 from rag_eval.stats.differences import difference_interval, difference_lower_bound
+from rag_eval.stats.index_sources import Resampling
+from rag_eval.stats.max_t import max_t
 from rag_eval.stats.multiplicity import holm
-from rag_eval.stats.paired import mcnemar_test, sign_flip_tests
+from rag_eval.stats.paired import mcnemar_test, sign_flip_tests, sign_flips
+from rag_eval.stats.sign_patterns import SignPatterns
 
 ROWS: Final = (20, 50, 200, 1000)
 ALPHA: Final = 0.05
@@ -48,6 +52,7 @@ def section(n_replicates: int, seed: int) -> Section:
     parts = [
         _alarm_table(n_replicates, generator),
         _power_table(n_replicates, generator),
+        _family_power_table(n_replicates, generator),
         _coverage_tables(n_replicates, generator),
     ]
     return joined([Section("## Paired tests"), *parts])
@@ -135,7 +140,7 @@ def _alarm_table(n_replicates: int, generator: np.random.Generator) -> Section:
             "### False alarms of the default gate rule",
             "",
             f"Share of {n_replicates:,} replicates in which one-sided sign-flip tests (exact "
-            f"McNemar tests for verdicts), adjusted by Holm's method, find any of {N_METRICS} "
+            f"McNemar tests for verdicts), adjusted by step-down max-T, find any of {N_METRICS} "
             f"metrics to be worse at {ALPHA:g}, although no mean is below -margin. The latent "
             "normal variables of the metrics correlate by 0.5. Unless stated otherwise, scores "
             "have lumps at 0 (15 %) and 1 (35 %). The tests are those of the package, with "
@@ -160,13 +165,45 @@ def family_rejects(
     clusters = None if alarms.blind else alarms.draws.clusters(n)
     rejects: list[float] = []
     for block, differences in enumerate(alarms.draws.blocks(generator, n_replicates, n)):
-        tested = differences[:, :, : N_METRICS - N_VERDICTS] if alarms.verdicts else differences
-        p_values = worse_p_values(tested, clusters, alarms.margin, seed=block)
-        if alarms.verdicts:
-            verdicts = _verdict_p_values(differences[:, :, N_METRICS - N_VERDICTS :])
-            p_values = np.concatenate([p_values, verdicts], axis=1)
-        rejects.extend(min(p for p in holm(family) if p is not None) for family in p_values)
+        n_verdicts = N_VERDICTS if alarms.verdicts else 0
+        for family, _ in families(differences, clusters, alarms.margin, n_verdicts, seed=block):
+            rejects.append(min(family))
     return np.array(rejects) <= ALPHA
+
+
+def families(
+    differences: Floats,
+    clusters: npt.NDArray[np.int64] | None,
+    margin: float,
+    n_verdicts: int,
+    seed: int,
+) -> Iterator[tuple[list[float], list[float]]]:
+    """P values of each replicate's family, adjusted by max-T and by Holm's method.
+
+    The last ``n_verdicts`` metrics are pass/fail: rows that moved by half the range or more.
+    """
+    _, n, n_metrics = differences.shape
+    is_verdict = np.arange(n_metrics) >= n_metrics - n_verdicts
+    changed = np.sign(differences) * (np.abs(differences) >= 0.5)
+    columns = np.where(is_verdict, changed, differences)
+    columns = columns.transpose(1, 0, 2).reshape(n, -1)
+    n_groups = n if clusters is None else int(clusters.max()) + 1
+    found = sign_flips(
+        columns,
+        clusters,
+        SignPatterns.drawn(n_groups, N_RESAMPLES, seed),
+        np.full(columns.shape[1], margin),
+        Resampling(seed=seed, n_resamples=N_RESAMPLES),
+        skew_guard=True,
+    )
+    p_values = np.array([result.p_worse for result in found.results]).reshape(-1, n_metrics)
+    if n_verdicts:
+        exact = _verdict_p_values(differences[:, :, is_verdict])
+        p_values = np.concatenate([p_values[:, ~is_verdict], exact], axis=1)
+    for place, alone in enumerate(p_values.tolist()):
+        first = place * n_metrics
+        statistics = -found.statistics[:, first : first + n_metrics].T
+        yield max_t(list(statistics), alone), [p for p in holm(alone) if p is not None]
 
 
 def worse_p_values(
@@ -229,6 +266,56 @@ def _power_table(n_replicates: int, generator: np.random.Generator) -> Section:
             f"Share of {n_replicates:,} replicates in which a drop of the mean is detected, if it "
             f"is the only gating metric / if it is the only one of {N_METRICS} that drops. Scores "
             "are as above, but some of the rows without a tie score 0.",
+            "",
+            _table(head, rows),
+        ]
+    )
+    return Section(text)
+
+
+_POWER_ROWS: Final = (50, 100, 200, 1000)
+
+
+def family_power(
+    tied: float, drop: float, n: int, n_replicates: int, generator: np.random.Generator
+) -> dict[str, float]:
+    """How often the one of seven metrics that drops is found, by rule."""
+    population = lumps(tied)
+    share = drop / ((1 - tied) * population.scores.mean)
+    counts = dict.fromkeys(("max-T", "Holm", "paired t, Holm"), 0)
+    for block in range(-(-n_replicates // _POWER_BLOCK)):
+        old, new = population.draw(generator, _POWER_BLOCK, n)
+        hit = (generator.random(new.shape[:2]) < share) & (new != old).any(axis=2)
+        new[:, :, 0] = np.where(hit, 0.0, new[:, :, 0])
+        differences = new - old
+        by_t = scipy.stats.ttest_1samp(differences, 0.0, axis=1, alternative="less").pvalue
+        for place, (by_max_t, by_holm) in enumerate(families(differences, None, 0.0, 0, block)):
+            t_first = holm(np.nan_to_num(by_t[place], nan=1.0).tolist())[0]
+            assert t_first is not None
+            for rule, p in zip(counts, (by_max_t[0], by_holm[0], t_first), strict=True):
+                counts[rule] += p <= ALPHA
+    n_drawn = -(-n_replicates // _POWER_BLOCK) * _POWER_BLOCK
+    return {rule: count / n_drawn for rule, count in counts.items()}
+
+
+_POWER_BLOCK: Final = 250
+
+
+def _family_power_table(n_replicates: int, generator: np.random.Generator) -> Section:
+    rows = []
+    for tied, drop in ((0.0, 0.1), (0.5, 0.05), (0.9, 0.02)):
+        found = [family_power(tied, drop, n, n_replicates, generator) for n in _POWER_ROWS]
+        for rule in found[0]:
+            cells = [f"{each[rule]:.2f}" for each in found]
+            rows.append([f"{tied:.0%}", f"{drop:g}", rule, *cells])
+    head = ["rows that tie", "mean drop", "rule", *(f"{n:,} rows" for n in _POWER_ROWS)]
+    text = "\n".join(
+        [
+            "### Power of the family",
+            "",
+            f"One of {N_METRICS} metrics drops; share of {n_replicates:,} replicates in which it "
+            "is found, with sign flips adjusted by max-T or by Holm's method, and with paired t "
+            "tests and Holm's method. The metrics correlate by 0.5, as above.",
             "",
             _table(head, rows),
         ]
