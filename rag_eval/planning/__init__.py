@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rag_eval.planning.holdout import HoldoutSplit as HoldoutSplit
     from rag_eval.planning.holdout import holdout_breakdown as holdout_breakdown
     from rag_eval.planning.holdout import holdout_split as holdout_split
+    from rag_eval.planning.repeat_noise import RepeatNoise as RepeatNoise
+    from rag_eval.planning.repeat_noise import repeat_noise as repeat_noise
+    from rag_eval.planning.repeat_noise import repeat_noise_of_run as repeat_noise_of_run
     from rag_eval.planning.repeated_rows import Flakiness as Flakiness
     from rag_eval.planning.repeated_rows import RowFlakiness as RowFlakiness
     from rag_eval.planning.repeated_rows import flakiness as flakiness
@@ -33,6 +36,7 @@ _HOMES: Final = {
         "sample_diagnostics",
     ),
     "holdout": ("HoldoutMeans", "HoldoutSplit", "holdout_breakdown", "holdout_split"),
+    "repeat_noise": ("RepeatNoise", "repeat_noise", "repeat_noise_of_run"),
     "repeated_rows": ("Flakiness", "RowFlakiness", "flakiness", "flakiness_of_run"),
 }
 
