@@ -121,7 +121,7 @@ def _check_exists(name: str | Path) -> None:
     """Raise an error for a file that is missing, which says how to make one."""
     if is_standard_input(name) or Path(name).exists():
         return
-    missing = str(unreadable(name, FileNotFoundError("the file does not exist")))
+    missing = str(unreadable(name, FileNotFoundError("No such file or directory")))
     stop = "" if missing.endswith("?") else "."
     raise InputError(f"{missing}{stop} To make a baseline: rag-eval run DATA --output {name}")
 

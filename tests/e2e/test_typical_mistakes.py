@@ -382,8 +382,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("run samples.jsonl --margin 0.1", ["--margin needs --baseline FILE"]),
     (
         "run samples.jsonl --baseline nofile.json",
-        "cannot read nofile.json: the file does not exist. To make a baseline: rag-eval run DATA "
-        "--output nofile.json",
+        "cannot read nofile.json: No such file or directory. To make a baseline: rag-eval run "
+        "DATA --output nofile.json",
     ),
     (
         "run samples.jsonl --baseline samples.jsonl",
