@@ -116,7 +116,7 @@ def test_full_standard_output(data: Path, form: str) -> None:
 def test_a_folder_that_is_not_there(data: Path, tmp_path: Path) -> None:
     line = only_line(score(data, tmp_path / "nowhere" / "s.jsonl", *FLAGS))
     assert line == (
-        f"error: cannot write {tmp_path}/nowhere/s.jsonl: the folder {tmp_path}/nowhere does not "
+        f"error: cannot write {tmp_path}/nowhere/s.jsonl: the folder '{tmp_path}/nowhere' does not "
         "exist; create it first"
     )
 

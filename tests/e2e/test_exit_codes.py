@@ -42,6 +42,8 @@ CALLS = [
     ("history", 2),
     ("run good.jsonl --store", 0),
     ("history", 0),
+    ("history prune --keep 1", 0),
+    ("history prune --keep 1 --store none.db", 2),
     ("baseline pin latest", 0),
     ("baseline pin nothing", 2),
     ("baseline show", 0),

@@ -163,7 +163,10 @@ def _unused(columns: Collection[str], used: Iterable[str]) -> tuple[str, ...]:
         if path not in read
         and path not in heads
         and path not in _FIELD_OF
-        and (("." not in path and EACH not in path) or steps_of(path)[0] not in {*heads, *columns})
+        and (
+            ("." not in path and EACH not in path)
+            or {*heads, *columns}.isdisjoint(steps_of(path)[:1])
+        )
     )
 
 

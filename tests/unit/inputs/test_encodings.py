@@ -99,9 +99,9 @@ def test_another_encoding_than_the_one_that_is_named(tmp_path: Path) -> None:
     path.write_bytes(TEXTS["d.jsonl"].encode()[:-2] + b"\xff}\n")
     with pytest.raises(InputError) as caught:
         rows_of(path, encoding="ascii")
-    assert str(caught.value) == f"{path}, line 1: is not ascii; name another encoding"
+    assert str(caught.value) == f"{path}, line 1: is not valid ascii; give another encoding"
     path.write_bytes(TEXTS["d.jsonl"].encode("utf-16")[:-1])
-    with pytest.raises(InputError, match="line 40: is not utf-16; name another encoding"):
+    with pytest.raises(InputError, match="line 40: is not valid utf-16; give another encoding"):
         rows_of(path, encoding="utf-16")
 
 

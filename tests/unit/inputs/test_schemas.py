@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.inputs.schemas.documents import rows_of_document
 from rag_eval.inputs.schemas.fields import (
@@ -745,3 +746,10 @@ def test_split_gold(value: Any, wanted: Any) -> None:
 def test_split_gold_at_nothing() -> None:
     with pytest.raises(InputError, match="must not be empty"):
         split_gold("a", "")
+
+
+def test_a_field_that_is_named_with_dots_alone_is_a_field_like_any_other() -> None:
+    sample = {"question": "a b", "answer": "a", "contexts": ["a"]}
+    for name in (".", "..", "[]", "[0]"):
+        found = rag_eval.evaluate_batch([{**sample, name: "x"}], ["faithfulness"])
+        assert found.scores.tolist() == [[1.0]]

@@ -84,7 +84,7 @@ def test_json_is_yaml(value: Any) -> None:
         ("a: !mine x", "'!mine' is not allowed"),
         ("!!binary aGk=", "binary' is not allowed"),
         ("!!set {a}", "set' is not allowed"),
-        ("!!int five", "'five' is no int"),
+        ("!!int five", "'five' is not a valid int"),
         ("a: 1\nb: 2\na: 3", "line 3: the key 'a' is repeated"),
         ("a: {<<: {x: 1}, <<: {y: 2}}", "the key '<<' is repeated"),
         ("a: {<<: 5}", "<< must be followed by a mapping"),

@@ -11,7 +11,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,10 +36,8 @@ async def soon() -> int:
 
 
 def resample() -> None:
-    kernel: Any = lambda *call: None  # noqa: E731
-    resampling._run(
-        kernel, [(np.zeros(1), np.zeros(1, np.uint64), 0, 1, np.zeros(1))] * 4, 2, 1 << 40
-    )
+    call = np.zeros((1, 4)), np.zeros(1, np.uint64), 0, 1, np.zeros((1, 4))
+    resampling._run([call] * 4, 2, 1 << 40)
 
 
 ACTS: dict[str, Callable[[], object]] = {
