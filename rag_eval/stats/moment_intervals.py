@@ -132,7 +132,8 @@ class Spread(NamedTuple):
         if not spread or not math.isfinite(third):
             return False
         skewness = third / spread / spread / spread
-        return self.n < FEWEST_OTHERS * skewness * skewness
+        # At equality, as for one verdict of four, rounding must not decide.
+        return self.n * (1 + _ROUNDING) < FEWEST_OTHERS * skewness * skewness
 
     def with_skewness(
         self, ends: tuple[float, float], third: float, reach: float

@@ -548,8 +548,9 @@ def test_an_interrupt_writes_the_rows_that_were_finished(
     assert [row["sample"]["id"] for row in rows] == [f"q-{n}" for n in range(len(rows))]
     assert all(row["metrics"]["faithfulness"]["score"] is not None for row in rows)
     assert partial["judging"]["metrics"]["faithfulness"]["nJudged"] == len(rows)
-    # All rows that were finished in order are there; those under way at the end are not.
-    assert 2 * len(rows) <= server.n_requests <= 2 * len(rows) + 2 * IN_FLIGHT
+    # All rows that were finished in order are there. Those under way at the end are not, nor
+    # the few that others overtook before the signal came.
+    assert 2 * len(rows) <= server.n_requests <= 2 * len(rows) + 4 * IN_FLIGHT
     assert f"interrupted: ended after {len(rows)} samples" in err.decode()
     assert str(len(rows)) in out.decode()
 
