@@ -175,8 +175,7 @@ def _bootstrap(
 
 def _third_moment(scores: Floats, mean: float) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
-        found = float(((scores - mean) * np.square(scores - mean)).mean())
-    return found if math.isfinite(found) else 0.0
+        return float(((scores - mean) * np.square(scores - mean)).mean())
 
 
 def _modal(scores: Floats) -> Flags:

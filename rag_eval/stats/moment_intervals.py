@@ -36,7 +36,7 @@ def interval_of_moments(
     std_dev: float,
     *,
     n_modal: int | None = None,
-    third: float = 0.0,
+    third: float = math.nan,
     bounds: Bounds | None = (0.0, 1.0),
     level: float = 0.95,
     method: MeanMethod | None = None,
@@ -53,7 +53,7 @@ def interval_of_moments(
         Rows with the most frequent of the least and the greatest score. Without it the interval
         cannot tell that it is made of too few rows that differ.
     third : float
-        Their third central moment; with 0 the interval is not corrected for skewness.
+        Their third central moment; without it the interval is not corrected for skewness.
     bounds, level, method
         As for :func:`mean_interval`; bootstraps need the rows.
     """
@@ -123,7 +123,7 @@ class Spread(NamedTuple):
     def mixed(self) -> float:
         """Variance of the mean, with some weight on the prior one."""
         found = self.n_others * self.std_dev**2 + _PRIOR_ROWS * self.prior
-        return found / (self.n_others + _PRIOR_ROWS) / self.n
+        return max(found / (self.n_others + _PRIOR_ROWS) / self.n, _NO_VARIANCE)
 
     def is_of_few_rows(self, third: float, bounds: Bounds | None) -> bool:
         """Fewer rows than it takes are most of the spread: as skewed as verdicts with so few."""
@@ -142,12 +142,13 @@ class Spread(NamedTuple):
 
         The skewness is mixed with that of the prior, as its variance is.
         """
-        if not third or not math.isfinite(third) or self.n_others < FEWEST_OTHERS:
+        if not math.isfinite(third) or self.n_others < FEWEST_OTHERS:
             return ends
         of_prior = self.prior**1.5 * (1 - 2 * self.mean) / math.sqrt(self.most)
         mixed = self.n_others * third + _PRIOR_ROWS * of_prior
         error = math.sqrt(self.mixed)
-        skewness = mixed / (self.n_others + _PRIOR_ROWS) / (error * math.sqrt(self.n)) ** 3
+        spread = error * math.sqrt(self.n)  # its cube may be too small for a double
+        skewness = mixed / (self.n_others + _PRIOR_ROWS) / spread / spread / spread
         shift = johnson_shift(skewness, reach, self.n)
         low = min(ends[0], self.mean + (shift - reach) * error)
         high = max(ends[1], self.mean + (shift + reach) * error)

@@ -278,6 +278,7 @@ def shown_bounds(interval: Interval) -> dict[str, object]:
 @example([1.0] * 5)
 @example([0.0, 1.0, 1.0, math.nan])
 @example([0.3] * 7)
+@example([0.0, 0.5314677241645581] * 3)
 @example([0.0, 0.6021105715711802, 2.2250738585072014e-308, 2.2250738585072014e-308])
 def test_an_aggregate_has_the_interval_of_its_rows(values: list[float]) -> None:
     found = aggregate_metric("faithfulness", column(values), np.zeros(len(values), bool)).interval

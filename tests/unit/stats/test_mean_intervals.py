@@ -414,3 +414,10 @@ def test_rows_that_only_repeat_their_group_count_as_one(n_groups: int, too_few: 
     """Half of the groups pass throughout: rows as good as 5 and as 20 independent ones differ."""
     groups = np.repeat(np.arange(n_groups), 20)
     assert mean_interval((groups % 2).astype(float), groups=groups).too_few is too_few
+
+
+def test_scores_so_small_that_their_squares_are_nothing_have_an_interval() -> None:
+    found = mean_interval([0.0, 7e-301, 2e-175, 8e-301, 1e-200])
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.estimate <= found.high < 1e-50
