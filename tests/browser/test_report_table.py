@@ -189,7 +189,7 @@ def test_a_sentence_leads_to_the_passage_that_supports_it(
     row = page.locator(_ROWS).first
     row.locator("details.sample-detail > summary").click()
     link = row.locator(".texts a.sentence[href]").last
-    page.wait_for_function("location.hash.includes('row=')")
+    page.wait_for_function("() => location.hash.includes('row=')")
     before = address(page)
     if key == "mouse":
         link.click()
@@ -241,6 +241,7 @@ def test_the_address_holds_what_is_shown(open_page: Opener, pages: Pages) -> Non
     assert other.locator(f"#row-{opened} .opened").count() == 1
     other.keyboard.press("Escape")
     other.locator(f"#row-{opened} details > summary").first.click()
+    other.wait_for_function("() => !location.hash.includes('row=')")
     assert address(other) == "?sort=-faithfulness&show=failed&page=2"
     other.locator("#filter-text").fill("what")
     other.wait_for_function("() => location.hash.includes('find=what')")
