@@ -19,6 +19,7 @@ from rag_eval.plumbing.extras import package
 MOST_BYTES: Final = 16 * 2**20
 MOST_NODES: Final = 500_000
 MOST_DEPTH: Final = 100
+_LIBYAML_DEPTH: Final = 1_000
 
 _MOST_DECLARED_TAGS: Final = 100
 # After any of YAML's line ends: \n, \r, U+0085, U+2028 and U+2029.
@@ -82,7 +83,12 @@ def load_yaml(
         for event in _events(yaml, text):
             builder.take(event)
     except yaml.YAMLError as error:
-        raise InputError(f"{source}{_line(error)}: not YAML: {_problem(error)}") from None
+        problem = _problem(error)
+        # libyaml 0.2.6 and later look ahead that far, so this comes before the event that is too deep.
+        if problem == "exceeded maximum nesting depth":
+            too_deep = f"nested more than {min(most_depth, _LIBYAML_DEPTH):,} deep"
+            raise InputError(f"{source}{_line(error)}: {too_deep}") from None
+        raise InputError(f"{source}{_line(error)}: not YAML: {problem}") from None
     except UnicodeError as error:
         raise InputError(f"{source}: not YAML: {error}") from None
     return builder.value()
