@@ -84,7 +84,7 @@ def load_yaml(
             builder.take(event)
     except yaml.YAMLError as error:
         problem = _problem(error)
-        # libyaml 0.2.6 and later look ahead that far, so this comes before the event that is too deep.
+        # libyaml 0.2.6 and later look so far ahead that this comes before any event too deep.
         if problem == "exceeded maximum nesting depth":
             too_deep = f"nested more than {min(most_depth, _LIBYAML_DEPTH):,} deep"
             raise InputError(f"{source}{_line(error)}: {too_deep}") from None

@@ -65,3 +65,31 @@ def test_the_compiler_of_microsoft_gets_flags_of_its_own(
     command.extensions = [kernel]
     command.build_extensions()
     assert given == [build.MSVC_FLAGS]
+
+
+def test_an_object_of_a_strict_build_serves_an_ordinary_one_and_not_the_reverse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else ``make kernel-test`` would compile all kernels again after a strict build."""
+    monkeypatch.chdir(tmp_path)
+    build = tool("build_kernels")
+    command = build.BuildKernels(Distribution())
+    command.finalize_options()
+    command.cache, command.build_lib = tmp_path, str(tmp_path / "lib")
+    command.compiler = SimpleNamespace(
+        compiler_type="unix", compiler_so=["true"], linker_so=["true"]
+    )
+    compiled = []
+
+    def compile_one(_: object, ext: object) -> None:
+        compiled.append(ext.extra_compile_args)
+        path = Path(command.get_ext_fullpath("kernel"))
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+
+    monkeypatch.setattr(build.build_ext, "build_extension", compile_one)
+    (tmp_path / "kernel.c").touch()
+    plain, strict, other = ["-O3"], ["-O3", "-Wall", "-Wextra", "-Werror"], ["-O2"]
+    for flags in (plain, plain, strict, plain, strict, other):
+        command.build_extension(build.Extension("kernel", ["kernel.c"], extra_compile_args=flags))
+    assert compiled == [plain, strict, other]
