@@ -77,7 +77,7 @@ class LabelledSet:
         found = []
         for number in range(n_draws):
             random = np.random.default_rng([SEED, size, number])
-            labelled, left = self._parted(size, random)
+            labelled, left = self.parted(size, random)
             good = self.good[labelled]
             if shuffled:
                 good = random.permutation(good)
@@ -86,7 +86,7 @@ class LabelledSet:
                 found.append(self._draw(labelled, good, left))
         return found
 
-    def _parted(self, size: int, random: np.random.Generator) -> tuple[Whole, Whole]:
+    def parted(self, size: int, random: np.random.Generator) -> tuple[Whole, Whole]:
         """Rows of groups in random order, the first ``size`` of them; and rows of other groups."""
         order = random.permutation(self.groups.max() + 1)
         by_group = np.argsort(np.argsort(order)[self.groups], kind="stable")

@@ -146,7 +146,7 @@ def calibrated(
             losses = _losses(column, rows, texts)
         except NoLossesError as error:
             notes.append(f"the weights of {column.metric} were not refitted: {error}")
-    return _calibration(column, rows, losses, method, precision, resampling), notes
+    return calibration_of(column, rows, losses, method, precision, resampling), notes
 
 
 def _losses(
@@ -162,7 +162,7 @@ def _losses(
     return losses
 
 
-def _calibration(
+def calibration_of(
     column: ScoreColumn,
     rows: LabelledRows,
     losses: Floats | None,

@@ -36,7 +36,7 @@ def museums() -> LabelledSet:
 def test_labels_of_a_group_are_never_on_both_sides(museums: LabelledSet) -> None:
     drawn = set()
     for seed in range(5):
-        labelled, left = museums._parted(31, np.random.default_rng(seed))
+        labelled, left = museums.parted(31, np.random.default_rng(seed))
         assert len(labelled) == len(set(labelled.tolist())) == 31
         assert not set(museums.groups[labelled]) & set(museums.groups[left])
         # One group is cut in two, and its other row is on neither side.

@@ -15,7 +15,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedGroupKFold
 
 import rag_eval
-from rag_eval.calibration.fitting import CalibrationWarning, _calibration, calibrate
+from rag_eval.calibration.fitting import CalibrationWarning, calibrate, calibration_of
 from rag_eval.calibration.inputs import labelled_rows, score_column
 from rag_eval.calibration.labelled_files import calibrate_files
 from rag_eval.calibration.losses import scores_and_losses
@@ -117,7 +117,7 @@ def test_held_out_thresholds_come_with_held_out_weights() -> None:
     shipped = weighted_scores(table, SHIPPED_WEIGHTS)
     column = score_column(shipped, "faithfulness", Signature.of(("faithfulness",), SETTINGS))
     rows = labelled_rows(column, good, None)
-    found = _calibration(column, rows, table, None, None, Resampling(n_resamples=2))
+    found = calibration_of(column, rows, table, None, None, Resampling(n_resamples=2))
     assert found.weights is not None
     passes = np.zeros(80, np.bool_)
     folds = StratifiedGroupKFold(5, shuffle=True, random_state=0)

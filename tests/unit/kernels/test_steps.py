@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
+import numpy as np
 import pytest
 
 from rag_eval import evaluate_batch
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels import scoring
+from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
+from rag_eval.plumbing.interrupts import interruptible
 
 ROWS = [
     {
@@ -43,12 +47,26 @@ def test_scores_do_not_depend_on_where_rows_are_parted(
 def test_ranges_are_all_rows_in_order_and_only_single_rows_take_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    needs = FieldNeeds.of(METRIC_IDS, "overlap")
-    batch = read_rows(ROWS, 0, needs).pack()
-    assert scoring._steps(batch, 0, batch.n_rows) == [(0, batch.n_rows, False)]
+    batch = read_rows(ROWS, 0, FieldNeeds.of(METRIC_IDS, "overlap")).pack()
+    settings, metrics = OverlapSettings(), np.arange(len(METRIC_IDS))
+
+    def ranges() -> list[tuple[int, int, bool]]:
+        found = []
+
+        def recorded(is_long: bool, kernel: Any, *arguments: Any) -> object:
+            *_, begin, end, _, _ = arguments
+            found.append((begin, end, is_long))
+            return interruptible(is_long, kernel, *arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(scoring, "interruptible", recorded)
+            scoring.score_batch(batch, settings, metrics)
+        return found
+
+    assert ranges() == [(0, batch.n_rows, False)]
     monkeypatch.setattr(scoring, "_QUICK_BYTES", 0)
     monkeypatch.setattr(scoring, "_QUICK_PAIRS", 1 << 14)
-    steps = scoring._steps(batch, 0, batch.n_rows)
+    steps = ranges()
     assert steps[0][0] == 0
     assert steps[-1][1] == batch.n_rows
     assert all(left[1] == right[0] for left, right in pairwise(steps))
@@ -57,4 +75,4 @@ def test_ranges_are_all_rows_in_order_and_only_single_rows_take_long(
     assert scoring.may_take_long(batch)
     assert not scoring.may_take_long(batch, 0)
     monkeypatch.setattr(scoring, "_QUICK_PAIRS", 1)
-    assert scoring._steps(batch, 3, 30) == [(row, row + 1, True) for row in range(3, 30)]
+    assert ranges() == [(row, row + 1, True) for row in range(30)]

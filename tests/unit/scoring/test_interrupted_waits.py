@@ -19,7 +19,7 @@ import rag_eval
 from rag_eval.inputs.parquet_files import read_ahead
 from rag_eval.judge import loop_thread
 from rag_eval.plumbing.interrupts import interruptible
-from rag_eval.stats import resampling
+from rag_eval.stats.resampling import resampled_sums
 from tests.fluent_judge import FluentJudge
 from tests.tables import every_row
 
@@ -35,11 +35,6 @@ async def soon() -> int:
     return 1
 
 
-def resample() -> None:
-    call = np.zeros((1, 4)), np.zeros(1, np.uint64), 0, 1, np.zeros((1, 4))
-    resampling._run([call] * 4, 2, 1 << 40)
-
-
 ACTS: dict[str, Callable[[], object]] = {
     "rows on threads": lambda: rag_eval.evaluate_batch(ROWS, ["faithfulness"], threads=2),
     "a judge": lambda: rag_eval.evaluate_batch(
@@ -48,7 +43,7 @@ ACTS: dict[str, Callable[[], object]] = {
     "a coroutine": lambda: loop_thread.run(soon()),
     "a kernel": lambda: interruptible(True, lambda memory: memory),
     "reading ahead": lambda: list(read_ahead(iter(range(3)))),
-    "resampling": resample,
+    "resampling": lambda: resampled_sums(np.zeros((1 << 12, 1)), 1 << 11, 0, 2),
 }
 
 
