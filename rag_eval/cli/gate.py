@@ -68,8 +68,9 @@ _GATES: Final = declared(RunOptions)
 @TEST_FLAGS
 @flag_of(_GATES["care"], default=0.05, show_default=True)
 @click.option(
+    "--gating",
     "--metric",
-    "metrics",
+    "gating",
     multiple=True,
     metavar="METRIC",
     shell_complete=completed_metric,
@@ -189,7 +190,7 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     }
     limits = ("margin", "tolerance", "max_null_rise", "max_missing_rows")
     options |= {name: None if flags[name] == {} else flags[name] for name in limits}
-    options |= {"gating": flags["metrics"] or None, "guards": guards}
+    options |= {"gating": flags["gating"] or None, "guards": guards}
     store, run_id = flags["store"], flags["run_id"]
     files = [NamedBaseline("file", name) for name in flags["baselines"]]
     if run_id is not None and store is None:

@@ -233,7 +233,10 @@ def column_scores(run: ScoredRun, names: Sequence[str]) -> list[Floats]:
 def _column(run: ScoredRun, name: MetricId) -> Floats:
     if name == PASSED:
         return np.where(run.passed == NOT_JUDGED, np.nan, run.passed.astype(np.float64))
-    return run.composite if name == COMPOSITE else run.column(name)
+    if name == COMPOSITE:
+        return run.composite
+    # Of the names to compare the run may lack one that the other has.
+    return run.column(name) if name in run.metrics else np.full(len(run), np.nan)
 
 
 def _reasons(

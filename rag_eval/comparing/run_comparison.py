@@ -89,6 +89,8 @@ class RunComparison:
         Remarks for a reader of the numbers.
     table : RowTable or None
         The rows; None where they could not be paired and only means were compared.
+    lost_metrics : tuple of MetricId
+        Compared metrics that the new run does not have at all.
     """
 
     old: str
@@ -98,6 +100,7 @@ class RunComparison:
     differences: tuple[str, ...]
     notes: tuple[str, ...]
     table: RowTable | None = field(repr=False)
+    lost_metrics: tuple[MetricId, ...] = ()
 
     @property
     def paired(self) -> bool:

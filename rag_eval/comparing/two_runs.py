@@ -154,6 +154,9 @@ def compare(
         return _narrowed(means, wanted, gating, lower_is_better)
     names = names_of([before, after], wanted, force=force)
     found = [name for name in names if name not in _EXTRAS]
+    deciding = None if gating is None else [metric_or_column(name) for name in gating]
+    lost = _lost_metrics(before, after, deciding or ()) if wanted is None else ()
+    names = _in_order([*names, *lost]) if lost else names
     notes = _notes(before, after, wanted, force=force)
     differences = [
         *differences_of(before, after, found),
@@ -164,7 +167,7 @@ def compare(
     falling = falling_of([before, after], names, lower_is_better)
     margins = _by_metric(margin, names, "margin", 0.0)
     tolerances = _by_metric(tolerance, names, "tolerance", TOLERANCE)
-    gates = gating_of(gating, names)
+    gates = gating_of(deciding, names)
     members = [
         Member(name, name in gates, name not in falling, margins[name], tolerances[name])
         for name in names
@@ -179,6 +182,7 @@ def compare(
         differences=tuple(differences),
         notes=(*notes, *_table_notes(table, slices), *_odd_score_notes(table)),
         table=table,
+        lost_metrics=lost,
     )
     return replace(compared, notes=(*compared.notes, *_input_notes(compared)))
 
@@ -211,7 +215,7 @@ def names_of(
         raise InputError(f"{named} have no metric in common")
     # What no run could measure, such as without a ground truth, is no result of the test.
     shown = [metric for metric in shared if not all(_is_missing(run, metric) for run in runs)]
-    names = sorted(shown or shared, key=lambda metric: (place_of(metric), metric))
+    names = shown or shared
     other = {name for run in runs for name in run.metrics} - set(shared)
     # A diagnostic never affects composite scores; its threshold affects verdicts.
     has_composite = not any(np.isnan(run.composite).all() for run in runs)
@@ -222,7 +226,25 @@ def names_of(
     thresholds = weights or any(threshold_differences(*pair) for pair in pairs)
     if not other and not thresholds and all((run.passed != NOT_JUDGED).any() for run in runs):
         names.append(PASSED)
-    return names
+    return _in_order(names)
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Metrics in their usual order, then the composite score and the verdict."""
+    return sorted(names, key=lambda name: (name in _EXTRAS, place_of(name), name))
+
+
+def _lost_metrics(
+    old: ScoredRun, new: ScoredRun, deciding: Sequence[MetricId]
+) -> tuple[MetricId, ...]:
+    """Metrics with scores that only the old run has; diagnostics only if they decide."""
+    return tuple(
+        name
+        for name in old.metrics
+        if name not in new.metrics
+        and (name not in DIAGNOSTIC_IDS or name in deciding)
+        and not np.isnan(old.column(name)).all()
+    )
 
 
 def _is_missing(run: ScoredRun, metric: MetricId) -> bool:

@@ -142,7 +142,7 @@ def _evidence(finding: Finding) -> float:
 def _tested(change: MetricChange, comparison: RunComparison, missing: Missing) -> Finding:
     test, status, nulls = change.test, change.verdict, change.nulls
     assert nulls is not None
-    held, told = _held_nulls(change, comparison.options.alpha, missing)
+    held, told = _held_nulls(change, comparison, comparison.options.alpha, missing)
     if test is None:
         return _finding(change, status, held, told, None)
     shown = comparison.shown_by_test(change)
@@ -170,12 +170,20 @@ def _tested(change: MetricChange, comparison: RunComparison, missing: Missing) -
     return _finding(change, status, held, message, test.adjusted_p_worse)
 
 
-def _held_nulls(change: MetricChange, alpha: float, missing: Missing) -> tuple[bool, str]:
+def _held_nulls(
+    change: MetricChange, comparison: RunComparison, alpha: float, missing: Missing
+) -> tuple[bool, str]:
     """Whether the nulls of a metric are accepted, and what they are."""
     nulls = change.nulls
     assert nulls is not None
     if change.old.n and not change.new.n:
         message = f"{change.label} has no scores; the baseline's mean is {change.old.mean:.3f}"
+        if change.name in comparison.lost_metrics:
+            message = (
+                f"{change.label} is missing in this run; the baseline's mean is "
+                f"{change.old.mean:.3f}. To gate without it, make a new baseline, or name the "
+                "metrics that decide (--gating)"
+            )
         # All scores of a few rows may be null by chance.
         shown = change.slice is None or nulls.adjusted_p_worse <= alpha
         return not shown, message
@@ -229,7 +237,7 @@ def _bounded(
     change: MetricChange, comparison: RunComparison, alpha: float, missing: Missing
 ) -> Finding:
     margin = positive(change.margin, f"policy non-inferior: the margin of {change.name}")
-    accepted, told = _held_nulls(change, alpha, missing)
+    accepted, told = _held_nulls(change, comparison, alpha, missing)
     if change.test is None or not accepted:
         status = change.verdict if change.test is None else Status.MISSING_SCORES
         return _finding(change, status, False, told, None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from rag_eval.errors import RagEvalError
+from rag_eval.metrics.ids import DIAGNOSTIC_IDS
 from rag_eval.plumbing.spelling import counted
 from rag_eval.pytest_plugin.item_scores import REPORTED
 from rag_eval.pytest_plugin.settings import SessionSettings
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rag_eval.gating.verdicts import GateReport
     from rag_eval.pytest_plugin.session_run import Recorded
     from rag_eval.runs.scored_run import ScoredRun
+    from rag_eval.samples import MetricId
 
 _RAN: Final = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
@@ -138,6 +140,7 @@ class SessionScores:
             tolerance=settings.tolerance,
             max_null_rise=settings.max_null_rise,
             max_missing_rows=self._max_missing_rows(),
+            gating=self._gating(run, self._baseline),
         )
         self._notes += self._report.notices
         if self._n_deselected:
@@ -145,12 +148,31 @@ class SessionScores:
                 f"{counted(self._n_deselected, 'test')} deselected: only scored rows are compared"
             )
 
+    @property
+    def _is_part(self) -> bool:
+        """Whether tests were left out."""
+        return bool(self._n_deselected) or self._settings.in_part
+
+    def _gating(self, run: ScoredRun, baseline: ScoredRun) -> list[MetricId] | None:
+        """Metrics of tests that were left out are not missing."""
+        if not self._is_part:
+            return None
+        import numpy as np
+
+        return [
+            metric
+            for metric in baseline.metrics
+            if metric in run.metrics
+            and metric not in DIAGNOSTIC_IDS
+            and not np.isnan(baseline.column(metric)).all()
+        ]
+
     def _max_missing_rows(self) -> float | None:
         """Rows of tests that were left out are not missing, unless a limit is set."""
         settings = self._settings
         is_ours = settings.policy in ("no-regression", "non-inferior")
         if settings.max_missing_rows is None and is_ours:
-            return 1.0 if self._n_deselected or settings.in_part else None
+            return 1.0 if self._is_part else None
         return settings.max_missing_rows
 
     def _save(self, run: ScoredRun) -> None:

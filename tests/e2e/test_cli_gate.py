@@ -124,6 +124,27 @@ def test_the_lowest_scores_that_vanish_fail(
     assert (value["maxNullRise"], value["maxMissingRows"]) == (0.02, 0.01)
 
 
+def test_a_metric_that_vanishes_fails(
+    columns: dict[str, list[float | None]], tmp_path: Path
+) -> None:
+    base = write_columns(tmp_path / "base.jsonl", columns)
+    left = {name: scores for name, scores in columns.items() if name != "answer_correctness"}
+    new = write_columns(tmp_path / "new.jsonl", left)
+    for policy in ((), ("--policy", "non-inferior", "--margin", "0.1")):
+        done = gate(new, "--baseline", base, *policy)
+        assert done.exit_code == 1, done.stdout
+        assert first_line(done).startswith(
+            "FAIL  MISSING SCORES  answer_correctness is missing in this run; the baseline's mean "
+            "is 0.595. To gate without it, make a new baseline, or name the metrics that decide "
+            "(--gating)"
+        )
+        deciding = [flag for name in left for flag in ("--gating", name)]
+        assert gate(new, "--baseline", base, *policy, *deciding).exit_code == 0
+    # A metric that only the new run has has no baseline, and node compares what both have.
+    assert gate(base, "--baseline", new).exit_code == 0
+    assert gate(new, "--baseline", base, "--policy", "node").exit_code == 0
+
+
 def test_a_few_scores_that_vanish_are_a_warning_beside_the_verdict(
     columns: dict[str, list[float | None]], tmp_path: Path
 ) -> None:

@@ -219,6 +219,14 @@ def test_rows_of_a_session_that_went_missing(pytester: pytest.Pytester) -> None:
     ):
         code, _, section = run(pytester, *arguments)
         assert (code, gone.search(section) is not None) == (status, bool(status)), arguments
+    write_samples(pytester.path, *map(sample, range(N)))
+    code, _, section = run(pytester, "-k", "not two_metrics")
+    assert (code, "MISSING SCORES" in section) == (0, False), "its metric was left out on request"
+    lines = ANSWERS.splitlines(keepends=True)
+    pytester.makepyfile(test_answers="".join(line for line in lines if "halluc" not in line))
+    code, _, section = run(pytester)
+    assert code == 1
+    assert "FAIL  MISSING SCORES  hallucination_rate is missing in this run" in section
 
 
 def test_failures_say_why_and_bad_rows_are_errors_of_their_own(pytester: pytest.Pytester) -> None:

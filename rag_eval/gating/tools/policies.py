@@ -100,7 +100,12 @@ def margin_of(margin: float | Mapping[str, float], metric: str, default: float) 
 
 
 def _gating(comparison: RunComparison) -> list[MetricChange]:
-    found = [change for change in comparison.changes if change.gating and change.slice is None]
+    """The metrics that decide; the tools compare those that both runs have."""
+    found = [
+        change
+        for change in comparison.changes
+        if change.gating and change.slice is None and change.name not in comparison.lost_metrics
+    ]
     if not found:
         raise InputError(f"{comparison.new} and {comparison.old} have no gating metric in common")
     return found

@@ -17,6 +17,7 @@ import pytest
 import rag_eval
 from rag_eval.comparing import MetricChange, RunComparison, Slice, compare
 from rag_eval.comparing.disagreements import disagreement_line, disagreements
+from rag_eval.comparing.statuses import Status
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.plumbing import json_text
 from rag_eval.reports.comparison import findings as report_lines
@@ -578,8 +579,17 @@ def test_runs_with_other_metrics() -> None:
     old = run({"faithfulness": [0.5, 1], "context_recall": [1, 1]}, passed=[1, 0])
     new = run({"faithfulness": [0.5, 1]}, passed=[1, 1])
     found = compare(old, new)
-    assert [change.name for change in found.changes] == ["faithfulness"]
+    verdicts = [(change.name, change.gating, change.verdict) for change in found.changes]
+    assert verdicts == [
+        ("faithfulness", True, Status.NO_CHANGE),
+        ("context_recall", True, Status.MISSING_SCORES),
+    ]
+    assert found.lost_metrics == ("context_recall",)
     assert "only one run has context_recall" in found.notes[1]
+    # A new metric has nothing to be compared with, nor has one that was null in every row.
+    empty = run({"faithfulness": [0.5, 1], "context_recall": [None, None]})
+    for pair in ((new, old), (empty, new)):
+        assert [change.name for change in compare(*pair).changes] == ["faithfulness"]
     both = compare(old, new, metrics=["passed"])
     assert [(c.name, c.gating, c.delta) for c in both.changes] == [("passed", False, 0.5)]
 
@@ -589,11 +599,20 @@ def test_a_diagnostic_has_no_part_in_composite_scores() -> None:
     new = replace(run({"faithfulness": [0.5, 1]}, passed=[1, 1]), composite=composite)
     for name, wanted in (
         ("unsupported_names", (["faithfulness", "composite"], "unsupported_names: row verdicts")),
-        ("context_recall", (["faithfulness"], "context_recall: composite scores and row verdicts")),
+        (
+            "context_recall",
+            (
+                ["faithfulness", "context_recall"],
+                "context_recall: composite scores and row verdicts",
+            ),
+        ),
     ):
         old = run({"faithfulness": [0.5, 1], name: [0, 1]}, passed=[1, 0])
         found = compare(replace(old, composite=composite), new)
         names, note = wanted
+        # A diagnostic that is gone is missed only where it decides.
+        assert found.lost_metrics == tuple(set(names) & {name})
+        assert compare(old, new, gating=[name]).lost_metrics == (name,)
         assert [change.name for change in found.changes] == names
         assert f"only one run has {note}" in found.notes[1]
 
