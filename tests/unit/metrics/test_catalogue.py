@@ -212,3 +212,34 @@ def test_a_metric_of_both_profiles_is_told_by_the_rule_of_each() -> None:
     assert grounded.source == "this library"
     assert grounded in catalogue("grounded")
     assert entry_of("claim_recall") == entry_of("claim_recall", "grounded")
+
+
+def test_scores_that_changed_have_a_raised_version() -> None:
+    """A version that goes back would let scores of before be compared with those of now."""
+    raised = {spec.id: spec.version for spec in all_metrics() if spec.version > 1}
+    omk = [
+        "assertions",
+        "composite",
+        "fact",
+        "behaviour",
+        "regex",
+        "tools_called",
+        "tools_not_called",
+    ]
+    assert raised == dict.fromkeys(
+        [
+            "hazel.trajectory_score",
+            "mastra.check_tool_order",
+            "mastra.tool_call_accuracy",
+            "mastra.trajectory",
+            "mastra.trajectory_accuracy",
+            *(f"omk.{name}" for name in omk),
+            "omk.tool_output_contains",
+            "omk.tool_input_contains",
+            "omk.tool_input_not_contains",
+            "regtrace.factuality",
+            "regtrace.format_mean",
+            "regtrace.markdown_features",
+        ],
+        2,
+    )

@@ -185,6 +185,14 @@ def test_what_is_left_over_by_references_is_bounded(keyword: str, rest: str) -> 
     )
 
 
+def test_as_many_subschemas_as_are_allowed_are_no_fault() -> None:
+    wide: dict[str, Any] = {"allOf": [{}] * 1_999, "unevaluatedProperties": True}
+    assert validator(wide)({}) == []
+    wide["allOf"].append({})
+    with pytest.raises(InputError, match="at most 2,000 subschemas of one value"):
+        validator(wide)
+
+
 # Patterns.
 
 

@@ -86,9 +86,13 @@ def test_the_same_seed_gives_the_same_interval(monkeypatch: pytest.MonkeyPatch) 
     values, groups = np.random.default_rng(0).random(30), np.arange(30) % 7
     first = group_bootstrap(means_of(values), groups, seed=5)
     assert group_bootstrap(means_of(values), groups, seed=5) == first
+    unnamed = group_bootstrap(means_of(values), groups)
+    assert unnamed == group_bootstrap(means_of(values), groups, seed=0, n_resamples=1000)
     assert group_bootstrap(means_of(values), groups, seed=6) != first
     monkeypatch.setattr(bootstrap, "_CELLS", 100)  # resamples in blocks of three
     assert group_bootstrap(means_of(values), groups, seed=5) == first
+    unnamed = group_bootstrap(means_of(values), groups)
+    assert unnamed == group_bootstrap(means_of(values), groups, seed=0, n_resamples=1000)
 
 
 def test_several_numbers_come_from_the_same_resamples() -> None:
