@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass, field
@@ -11,17 +10,14 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from rag_eval.judge.failures import JudgeCallError, late_reply
+from rag_eval.judge.failures import JudgeCallError, late_reply, redacted
 from rag_eval.judge.replies import MAX_REPLY_BYTES
 from rag_eval.judge.retrying import retry_after_s
-from rag_eval.judge.server_urls import NO_KEY
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 _BAD_GATEWAY: Final = 502
 _GZIP: Final = zlib.MAX_WBITS | 16
-_MOST_LETTERS: Final = 300
-_KEY_SHAPE: Final = re.compile(r"\b(?:sk|rk|pk)-[A-Za-z0-9_*.…-]{3,}|(?<=Bearer )[^\s\"',]+")
 _RETRYABLE: Final = frozenset({408, 409, 425, 429})
 _FATAL: Final = frozenset({401, 402, 403, 404})
 _LIMITED: Final = frozenset({429, 529})
@@ -100,7 +96,7 @@ def _error_inside(answer: bytes) -> JudgeCallError | None:
         return None
     code = body["error"].get("code")
     status = code if isinstance(code, int) and 400 <= code < 600 else _BAD_GATEWAY
-    return answered_error(error_in(body, status, {}), NO_KEY)
+    return answered_error(error_in(body, status, {}))
 
 
 def token_count(usage: object, name: str) -> int | None:
@@ -167,15 +163,15 @@ def _text(found: Mapping[str, Any], name: str) -> str:
     return "" if value is None else str(value)
 
 
-def answered_error(error: ServerError, key: str) -> JudgeCallError:
-    """A server's answer as the error that callers act on."""
+def answered_error(error: ServerError, *secrets: str) -> JudgeCallError:
+    """A server's answer as the error that callers act on, without the secrets."""
     status = error.status
     said = f": {error.message}" if error.message else ""
     if 300 <= status < 400:
         said = " (a redirect), which is not followed"
     fatal = status in _FATAL or status < 400 or error.code in _FATAL_CODES
     return JudgeCallError(
-        redacted(f"the judge's server answered {status}{said}", key),
+        redacted(f"the judge's server answered {status}{said}", *secrets),
         retryable=not fatal and (status in _RETRYABLE or status >= 500),
         fatal=fatal,
         retry_after_s=retry_after_s(error.headers),
@@ -185,7 +181,7 @@ def answered_error(error: ServerError, key: str) -> JudgeCallError:
 
 
 def unanswered_error(
-    error: BaseException, sdk: ModuleType, key: str, timeout_s: float
+    error: BaseException, sdk: ModuleType, timeout_s: float, *secrets: str
 ) -> JudgeCallError:
     """An exception that is about no answer: no time, no connection, or a defect."""
     if isinstance(error, (TimeoutError, sdk.APITimeoutError)):
@@ -194,16 +190,8 @@ def unanswered_error(
         cause = error.__cause__
         why = f": {type(cause).__name__}: {cause}" if cause is not None else ""
         return JudgeCallError(
-            redacted(f"the connection to the judge's server failed{why}", key), retryable=True
+            redacted(f"the connection to the judge's server failed{why}", *secrets), retryable=True
         )
     return JudgeCallError(
-        redacted(f"the call of the judge raised {type(error).__name__}: {error}", key)
+        redacted(f"the call of the judge raised {type(error).__name__}: {error}", *secrets)
     )
-
-
-def redacted(text: str, key: str) -> str:
-    """A text on one line, cut to a readable length, without the key or what looks like one."""
-    if key != NO_KEY:
-        text = text.replace(key, "[key]")
-    text = " ".join(_KEY_SHAPE.sub("[key]", text).split())
-    return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…"

@@ -17,16 +17,21 @@ from rag_eval.adapters.answers import (
     ServerError,
     answered_error,
     decoded_answer,
-    redacted,
     server_error,
     token_count,
     unanswered_error,
 )
 from rag_eval.adapters.clients import LoopClients, http_client
 from rag_eval.errors import InputError
-from rag_eval.judge.failures import JudgeCallError
+from rag_eval.judge.failures import JudgeCallError, redacted
 from rag_eval.judge.replies import JudgeIdentity, JudgeReply, Usage
-from rag_eval.judge.server_urls import VENDOR_URLS, checked_server_url, key_for, vendor_at
+from rag_eval.judge.server_urls import (
+    NO_KEY,
+    VENDOR_URLS,
+    checked_server_url,
+    key_for,
+    vendor_at,
+)
 from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.plumbing.extras import package
 
@@ -182,7 +187,7 @@ class ServedJudge:
         self._wire = wire
         self._settings = settings
         self._sdk = sdk
-        self._key = key
+        self._secrets: tuple[str, ...] = () if key == NO_KEY else (key,)
         # Other servers know the older name, and one that they do not know they may pass over.
         self._limits = wire.limits if vendor_at(url) == wire.provider else wire.limits[::-1]
         self._clients = LoopClients(lambda: _client(wire, sdk, url, key, settings.timeout_s))
@@ -225,7 +230,7 @@ class ServedJudge:
                 raise outcome
             if outcome.is_filtered:
                 return JudgeReply("", finish_reason="content_filter")
-            failure = answered_error(outcome, self._key)
+            failure = answered_error(outcome, *self._secrets)
             name = _refused_parameter(outcome, body, self._wire)
             if name is not None:
                 self._refused |= {name}
@@ -273,15 +278,15 @@ class ServedJudge:
                 answer = await client.post(self._wire.path, cast_to=httpx2.Response, body=body)
             return _reply(self._wire, bytes(answer.content))
         except JudgeCallError as error:
-            return _copy(error, self._key)
+            return _copy(error, *self._secrets)
         except Exception as error:
             answered = server_error(error)
             if answered is not None:
                 return answered
             # What our own client finds fault with comes wrapped as an error of the connection.
             if isinstance(error.__cause__, JudgeCallError):
-                return _copy(error.__cause__, self._key)
-            return unanswered_error(error, self._sdk, self._key, self._settings.timeout_s)
+                return _copy(error.__cause__, *self._secrets)
+            return unanswered_error(error, self._sdk, self._settings.timeout_s, *self._secrets)
 
 
 def _refused_parameter(error: ServerError, body: Mapping[str, Any], wire: Wire) -> str | None:
@@ -303,10 +308,10 @@ def _telling(first: JudgeCallError | None, last: JudgeCallError | None) -> Judge
     return last if first is None or last.retryable or last.fatal else first
 
 
-def _copy(error: JudgeCallError, key: str) -> JudgeCallError:
+def _copy(error: JudgeCallError, *secrets: str) -> JudgeCallError:
     """The same error without the key, and without what it was raised from."""
     found = copy(error)
-    found.args = (redacted(str(error), key),)
+    found.args = (redacted(str(error), *secrets),)
     return found
 
 

@@ -3,10 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rag_eval.errors import InputError
 from rag_eval.judge.prices import Price, PriceTable, cost_at
 from rag_eval.judge.replies import JudgeIdentity, JudgeLimits, Tally, Usage, is_named
+from rag_eval.plumbing.spelling import counted
+
+
+class JudgeProgress(NamedTuple):
+    """What judging has taken so far.
+
+    Attributes
+    ----------
+    n_calls : int
+    n_failed : int
+        Judgements that failed.
+    n_tokens : int
+        In and out.
+    cost_usd : float or None
+        None without prices.
+    """
+
+    n_calls: int
+    n_failed: int
+    n_tokens: int
+    cost_usd: float | None
+
+    def __str__(self) -> str:
+        text = (
+            f"{counted(self.n_calls, 'call')}, {self.n_failed:,} failed, {self.n_tokens:,} tokens"
+        )
+        return text if self.cost_usd is None else f"{text}, {self.cost_usd:.2f} USD"
 
 
 class Accounts:

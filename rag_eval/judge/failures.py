@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal, TypeAlias, get_args
 
 from rag_eval.errors import RagEvalError
@@ -23,6 +24,9 @@ _NULL_REASONS: Final = {kind: NullReason[f"JUDGE_{kind.upper()}"] for kind in ge
 
 JUDGE_FAILURES: Final = frozenset(_NULL_REASONS.values())
 """Null reasons of failed judgements."""
+
+_MOST_LETTERS: Final = 300
+_KEY_SHAPE: Final = re.compile(r"\b(?:sk|rk|pk)-[A-Za-z0-9_*.…-]{3,}|(?<=Bearer )[^\s\"',]+")
 
 
 class JudgeFailure(RagEvalError):
@@ -80,6 +84,14 @@ class JudgeCallError(RagEvalError):
         self.retry_after_s = retry_after_s
         self.timed_out = timed_out
         self.rate_limited = rate_limited
+
+
+def redacted(text: str, *secrets: str) -> str:
+    """A text on one line of readable length, without secrets and what looks like a key."""
+    for secret in secrets:
+        text = text.replace(secret, "[key]")
+    text = " ".join(_KEY_SHAPE.sub("[key]", text).split())
+    return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…"
 
 
 def late_reply(limit_s: float) -> JudgeCallError:

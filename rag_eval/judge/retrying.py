@@ -11,7 +11,12 @@ from typing import Any, Final
 
 from rag_eval.errors import RagEvalError
 from rag_eval.judge.ending import Ending
-from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
+from rag_eval.judge.failures import (
+    JudgeCallError,
+    JudgeFailure,
+    JudgeUnavailableError,
+    redacted,
+)
 from rag_eval.plumbing.extras import package
 
 _FIRST_WAIT_S: Final = 0.5
@@ -31,7 +36,6 @@ _OF_FILES: Final = (
     NotADirectoryError,
     PermissionError,
 )
-_MOST_CHARACTERS: Final = 500
 _MOST_CAUSES: Final = 8
 
 
@@ -157,7 +161,7 @@ def _said(error: BaseException) -> str:
         text = str(error)
     except Exception:  # even formatting the message of an exception may fail
         text = ""
-    text = text[:_MOST_CHARACTERS]
+    text = redacted(text)
     name = type(error).__name__
     return f"{name}: {text}" if text else name
 

@@ -234,7 +234,9 @@ class WorkOptions(TypedDict, total=False):
             "Called with (completed, total) at most every 50 ms and at the end.",
             takes="callable or True",
             more="The total is None if unknown, and for files an estimate from the share of the "
-            "data that was read. True shows a progress bar in a notebook or on a terminal.",
+            "data that was read. True shows a progress bar in a notebook or on a terminal. If the "
+            "callback has a method ``judging``, that is called first with what a judge has taken: "
+            "``n_calls``, ``n_failed``, ``n_tokens``, ``cost_usd``.",
             no_flag="a command shows its own bar, unless {quiet}",
             no_toml="it is a function",
         ),

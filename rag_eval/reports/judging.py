@@ -75,6 +75,7 @@ def _lines(report: JudgeReport) -> list[str]:
             lines.append(
                 f"{metric}: {counted(found.n_flaky, 'flaky row')}: repeats disagree on pass or fail"
             )
+    lines += map(str, report.failed)
     for metric, agreement in report.agreement.items():
         lines += [f"{metric}: {line}" for line in agreement.text().splitlines()]
     if report.cost_usd is not None:

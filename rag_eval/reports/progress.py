@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
+from rag_eval.judge.accounts import JudgeProgress
 from rag_eval.options.types import ProgressFn
 
 State: TypeAlias = Literal["running", "done", "stopped"]
@@ -55,17 +57,28 @@ def shown_progress(*, quiet: bool) -> Iterator[ProgressFn | None]:
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[rest]}"),
+        TextColumn("{task.fields[judging]}"),
     )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task("", total=None, rate="", rest="")
-        recent = RecentRate(time.monotonic())
+        task = progress.add_task("", total=None, rate="", rest="", judging="")
+        yield _TerminalProgress(partial(progress.update, task))
 
-        def show(completed: int, total: int | None) -> None:
-            rate = recent.add(time.monotonic(), completed)
-            rest = rest_text(completed, total, rate)
-            progress.update(task, completed=completed, rate=_rate_text(rate), rest=rest)
 
-        yield show
+class _TerminalProgress:
+    """Called with the rows that are done; ``judging`` gets what a judge has taken."""
+
+    def __init__(self, update: Callable[..., object]) -> None:
+        self._update = update
+        self._recent = RecentRate(time.monotonic())
+
+    def __call__(self, completed: int, total: int | None) -> None:
+        rate = self._recent.add(time.monotonic(), completed)
+        rest = rest_text(completed, total, rate)
+        self._update(completed=completed, rate=_rate_text(rate), rest=rest)
+
+    def judging(self, taken: JudgeProgress) -> None:
+        """Show calls, failures, tokens and cost."""
+        self._update(judging=str(taken))
 
 
 def _rate_text(rate: float) -> str:
@@ -96,12 +109,15 @@ class ProgressBar:
         None if unknown.
     elapsed_s : float
     state : {"running", "done", "stopped"}
+    judging : JudgeProgress or None
+        What a judge has taken so far; None without one.
     """
 
     completed: int
     total: int | None
     elapsed_s: float
     state: State
+    judging: JudgeProgress | None = None
 
     def __str__(self) -> str:
         rows = f"{self.completed:,}"
@@ -113,6 +129,8 @@ class ProgressBar:
             parts.append(rest_text(self.completed, self.total, rate))
         else:
             parts.append(f"{self.state} after {timedelta(seconds=round(self.elapsed_s))}")
+        if self.judging is not None:
+            parts.append(str(self.judging))
         return ", ".join(part for part in parts if part)
 
     __repr__ = __str__
@@ -148,7 +166,7 @@ def _in_notebook() -> bool:
 def _notebook_progress() -> Iterator[ProgressFn]:
     shown = _Shown()
     try:
-        yield shown.advance
+        yield shown
     except BaseException:
         shown.end("stopped")
         raise
@@ -164,8 +182,12 @@ class _Shown:
         self._handle: Any = None
         self._completed = 0
         self._total: int | None = None
+        self._judging: JudgeProgress | None = None
 
-    def advance(self, completed: int, total: int | None) -> None:
+    def judging(self, taken: JudgeProgress) -> None:
+        self._judging = taken
+
+    def __call__(self, completed: int, total: int | None) -> None:
         self._completed, self._total = completed, total
         now = time.monotonic()
         if now - self._last >= _INTERVAL_S:
@@ -179,7 +201,7 @@ class _Shown:
 
     def _show(self, state: State) -> None:
         elapsed = time.monotonic() - self._begun
-        bar = ProgressBar(self._completed, self._total, elapsed, state)
+        bar = ProgressBar(self._completed, self._total, elapsed, state, self._judging)
         if self._handle is None:
             from IPython import display
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from rag_eval.results.judge_failures import FailedJudgements
     from rag_eval.results.judge_report import JudgeReport
     from rag_eval.stats.intervals import Interval
     from rag_eval.stats.moment_intervals import MeanMethod
@@ -66,6 +67,8 @@ class BatchSummary:
         Notes that a reader of the verdict should know.
     judging : JudgeReport or None
         Calls, failures and agreement of the judge; None without a judge.
+    failed_judgements : tuple of FailedJudgements
+        By reason, each with an example; also known for the rows of a result file.
     not_measured : mapping of MetricId to str
         Metrics that are null in every row because the data lacks a field, such as ``"no ground
         truth"``.
@@ -88,6 +91,7 @@ class BatchSummary:
     signature: Signature | None = field(repr=False)
     notes: list[str] = field(default_factory=list, repr=False)
     judging: JudgeReport | None = field(default=None, repr=False)
+    failed_judgements: tuple[FailedJudgements, ...] = field(default=(), repr=False)
     not_measured: Mapping[MetricId, str] = field(default_factory=dict, repr=False)
     left_out: tuple[MetricId, ...] = field(default=(), repr=False)
     settings: VerdictSettings | None = field(default=None, repr=False)
@@ -100,8 +104,9 @@ class BatchSummary:
 
     @property
     def shown_notes(self) -> list[str]:
-        """The notes of reports, starting with the metrics that could not be measured."""
-        return [*filter(None, [not_measured_text(self.not_measured)]), *self.notes]
+        """The notes of reports: metrics that could not be measured, failed judgements, others."""
+        missing = filter(None, [not_measured_text(self.not_measured)])
+        return [*missing, *map(str, self.failed_judgements), *self.notes]
 
     def summary_dict(self) -> dict[str, Any]:
         """Everything except the rows, in the schema of result files."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +19,9 @@ from rag_eval.options.signature import Signature
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
+from rag_eval.results.judge_failures import FailureCounts
 from rag_eval.results.reading import ResultFile
-from rag_eval.results.row import ByMetric, EvalResult, MetricResult
+from rag_eval.results.row import ByMetric, EvalResult, MetricResult, id_text, row_name
 from rag_eval.results.row_reading import (
     cost_of,
     metric_or_none,
@@ -108,6 +110,7 @@ class Tally:
     def __init__(self, metrics: Iterable[MetricId] = ()) -> None:
         self.thresholds: dict[MetricId, float | None] = dict.fromkeys(metrics)
         self.columns = ScoreColumns(len(self.thresholds))
+        self._failed = FailureCounts()
         self._last: EvalResult | None = None
 
     def add(self, result: EvalResult) -> None:
@@ -115,6 +118,7 @@ class Tally:
         for metric, found in result.metrics.items():
             if self.thresholds.get(metric) is None:
                 self.thresholds[metric] = found.threshold
+        _count_failures(result, len(self.columns.passed), self._failed)
         self.columns.add(_scores_of(result, self.thresholds))
         self._last = result
 
@@ -134,8 +138,15 @@ class Tally:
             evaluated_at=self._last.evaluated_at,
             signature=self._last.signature,
             notes=list(map(str, notes)) if isinstance(notes, list) else [],
+            failed_judgements=self._failed.found(),
             **_not_measured(self.thresholds, self.columns.matrices()[1]),
         )
+
+
+def _count_failures(result: EvalResult, number: int, failed: FailureCounts) -> None:
+    for metric, found in result.metrics.items():
+        if found.judged is not None and found.judged.failed:
+            failed.add(metric, found.judged, partial(row_name, number, id_text(result.sample)))
 
 
 def _scores_of(result: EvalResult, metrics: Iterable[MetricId]) -> ScoreRow:
@@ -175,9 +186,10 @@ def batch_of(results: list[EvalResult], summary: Mapping[str, Any]) -> BatchEval
         for name, entry in file.needed("aggregates").items()
         if (metric := metric_or_none(name)) is not None
     }
-    columns = ScoreColumns(len(found))
-    for result in results:
+    columns, failed = ScoreColumns(len(found)), FailureCounts()
+    for number, result in enumerate(results):
         columns.add(_scores_of(result, found))
+        _count_failures(result, number, failed)
     scores, reasons, _ = columns.matrices()
     composite, passed = np.array(columns.composite), np.array(columns.passed) == 1
     return BatchEvalResult(
@@ -201,6 +213,7 @@ def batch_of(results: list[EvalResult], summary: Mapping[str, Any]) -> BatchEval
         signature=signature_of(file),
         settings=settings_of(file),
         notes=list(file.texts("notes")),
+        failed_judgements=failed.found(),
         **_not_measured(found, reasons),
     )
 

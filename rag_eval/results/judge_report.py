@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.options.cascade import judge_threshold, unjudged_passes
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.spelling import camel_case
+from rag_eval.results.judge_failures import FailedJudgements, FailureCounts
 from rag_eval.results.judged import JudgedRowScores, JudgedScore
 from rag_eval.results.row import CostTracker, cost_of
 from rag_eval.samples import MetricId
@@ -168,6 +170,8 @@ class JudgeReport:
         Per judged metric, between the judges of an ensemble.
     stopped : str
         Why the judge was not asked to the end; empty where it was.
+    failed : tuple of FailedJudgements
+        Failed judgements of all metrics by reason, each with an example.
     notes : list of str
         What a reader should know, such as judges of one vendor.
     """
@@ -180,6 +184,7 @@ class JudgeReport:
     late_replies: int = 0
     agreement: Mapping[MetricId, AgreementReport] = field(default_factory=dict)
     stopped: str = ""
+    failed: tuple[FailedJudgements, ...] = ()
     notes: Sequence[str] = ()
 
     @property
@@ -226,6 +231,8 @@ class JudgeReport:
             value["agreement"] = {
                 camel_case(name): found.to_dict() for name, found in self.agreement.items()
             }
+        if self.failed:
+            value["failed"] = [found.to_dict() for found in self.failed]
         if self.stopped:
             value["stopped"] = self.stopped
         if self.notes:
@@ -245,15 +252,26 @@ class JudgeTotals:
         self._native_passes = {metric: _native_verdict(plan, metric) for metric in judged}
         self._thresholds = {metric: judge_threshold(plan, metric) for metric in judged}
         self._by_judge: dict[MetricId, list[tuple[float | None, ...]]] = {}
+        self._failed = FailureCounts()
 
-    def add(self, rows: Sequence[JudgedRowScores], null_reasons: npt.NDArray[np.uint8]) -> None:
-        """Count some rows; the reasons are those of all columns of the plan."""
+    def add(
+        self,
+        rows: Sequence[JudgedRowScores],
+        null_reasons: npt.NDArray[np.uint8],
+        name: Callable[[int], str],
+    ) -> None:
+        """Count some rows; the reasons are those of all columns of the plan.
+
+        ``name`` is how messages call a row, by its place among these.
+        """
         for metric, totals in self._metrics.items():
             totals.n_rows += len(rows)
             nulls = np.flatnonzero(null_reasons[:, self._plan.columns.index(metric)]).tolist()
             totals.n_null += sum(metric not in rows[index] for index in nulls)
-        for row in rows:
+        for place, row in enumerate(rows):
             for metric, found in row.items():
+                if found.failed:
+                    self._failed.add(metric, found, partial(name, place))
                 self._metrics[metric].add(found, self._is_same(metric, found))
                 if len(self._judging.judges) > 1:
                     means = tuple(mean_of(repeats) for repeats in found.by_judge)
@@ -283,6 +301,7 @@ class JudgeTotals:
             late_replies=late_replies,
             agreement=self._agreement(),
             stopped=stopped,
+            failed=self._failed.found(),
             notes=list(independence_warnings(judging.identities)),
         )
 

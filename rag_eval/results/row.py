@@ -426,3 +426,14 @@ def sample_dict(sample: Any) -> dict[str, Any]:
             echoed.setdefault("groundTruth", truth)
         return echoed
     return dict(sample.to_dict())
+
+
+def id_text(sample: Any) -> str | None:
+    """The id of a sample as a text; None where it has none."""
+    found = sample.get("id") if isinstance(sample, Mapping) else getattr(sample, "id", None)
+    return None if found is None else str(found)
+
+
+def row_name(number: int, known: str | None) -> str:
+    """What people call the row with this number, which is from 0: the first is row 1."""
+    return f"row {number + 1}" if known is None else f'row {number + 1} ("{known}")'

@@ -110,6 +110,7 @@ def _fields(
         "left_out": run.get("left_out", ()),
         "total_cost": CostTracker() if judging is None else judging.cost,
         "judging": judging,
+        "failed_judgements": () if judging is None else judging.failed,
     }
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock
 from rag_eval.judge import loop_thread
+from rag_eval.judge.accounts import JudgeProgress
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.judge.replies import Tally
 from rag_eval.judge.session import JudgeSession
@@ -150,6 +151,19 @@ class JudgeRun:
                 task.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
 
+    @property
+    def progress(self) -> JudgeProgress | None:
+        """What judging has taken so far, also in blocks not given back; None without calls."""
+        if self._session is None:
+            return None
+        tally = self._session.tally
+        return JudgeProgress(
+            tally.llm_calls,
+            self._judge.n_failed,
+            tally.input_tokens + tally.output_tokens,
+            self._session.cost_usd,
+        )
+
     def report(self) -> JudgeReport:
         """The report on judging of the blocks returned so far."""
         session = self._session
@@ -204,7 +218,7 @@ class JudgeRun:
 
     def _counted(self, block: ScoredBlock) -> ScoredBlock:
         assert block.judged is not None
-        self.totals.add(block.judged, block.null_reasons)
+        self.totals.add(block.judged, block.null_reasons, block.rows.name)
         self._lengths.add(block)
         return block
 

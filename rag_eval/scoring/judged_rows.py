@@ -77,6 +77,8 @@ class BlockJudge:
     ----------
     n_done : int
         Rows that are finished, those that needed no judge among them.
+    n_failed : int
+        Judgements that failed, of finished rows.
     has_judged : bool
         Some judgement gave a score.
     unavailable : JudgeUnavailableError or None
@@ -94,6 +96,7 @@ class BlockJudge:
         self._scorers = _scorers(plan)
         self._beside = judged_fields(plan)
         self.n_done = 0
+        self.n_failed = 0
         self.has_judged = False
         self.unavailable: JudgeUnavailableError | None = None
 
@@ -154,6 +157,7 @@ class BlockJudge:
             except InputError as error:
                 raise InputError(f"{block.rows.name(index)}: {error}") from None
             self.n_done += 1
+            self.n_failed += sum(found.failed for found in rows[index].values())
             if self._on_rows is not None:
                 self._on_rows(self.n_done)
 

@@ -144,7 +144,8 @@ class ScoringLoop:
         if self._progress is None:
             return
         share = None if self._share_done is None else self._share_done(n_rows)
-        self._progress.reached(n_rows, share)
+        judging = None if self._judge is None else self._judge.progress
+        self._progress.reached(n_rows, share, judging)
 
     def _blocks(self, open_judge: OpenJudge | None) -> Generator[ScoredBlock, None, None]:
         return self._native if self._plan.judging is None else self._judged(open_judge)

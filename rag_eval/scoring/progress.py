@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Final
 
+from rag_eval.judge.accounts import JudgeProgress
 from rag_eval.options.types import ProgressFn
 from rag_eval.results.faces import face
 
@@ -25,7 +26,8 @@ class Progress:
 
     The callback runs in the thread that drives the run; what it raises ends the run as itself.
     Nothing is reported for a run without rows. True in place of one is a bar, in a notebook or on a
-    terminal.
+    terminal. A callback that has a method ``judging`` gets, before each call, what a judge has
+    taken so far.
     """
 
     def __init__(self, on_progress: ProgressFn | bool, total: int | None) -> None:
@@ -35,6 +37,8 @@ class Progress:
         self._total = total
         self._completed = 0
         self._reported: tuple[int, int | None] = (0, total)
+        self._judging: JudgeProgress | None = None
+        self._judging_reported: JudgeProgress | None = None
         self._last = -_INTERVAL_S
 
     def __enter__(self) -> Progress:
@@ -50,15 +54,18 @@ class Progress:
         if self._report is not None and now - self._last >= _INTERVAL_S:
             self._last = now
             self._reported = (self._completed, self._total)
-            self._report(*self._reported)
+            self._tell(*self._reported)
 
     def estimate(self, share: float | None) -> None:
         """Note what share of all is done, where that is known; nothing is reported."""
         if share:
             self._total = max(self._completed, round(self._completed / share))
 
-    def reached(self, completed: int, share: float | None = None) -> None:
-        """As :meth:`advance`, with the number of all rows that are done."""
+    def reached(
+        self, completed: int, share: float | None = None, judging: JudgeProgress | None = None
+    ) -> None:
+        """As :meth:`advance`, with the number of all rows that are done, and what judging took."""
+        self._judging = judging
         self.advance(max(0, completed - self._completed), share)
 
     def __exit__(
@@ -70,7 +77,16 @@ class Progress:
         # What was estimated is known now.
         last = (self._completed, None if self._total is None else self._completed)
         try:
-            if self._report is not None and error is None and self._reported != last:
-                self._report(*last)
+            if error is None and (self._reported, self._judging_reported) != (last, self._judging):
+                self._tell(*last)
         finally:
             self._bar.__exit__(kind, error, trace)
+
+    def _tell(self, completed: int, total: int | None) -> None:
+        if self._report is None:
+            return
+        hear = getattr(self._report, "judging", None)
+        if hear is not None and self._judging is not None:
+            hear(self._judging)
+        self._judging_reported = self._judging
+        self._report(completed, total)

@@ -20,7 +20,7 @@ from rag_eval.options.plan import Plan
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.batch_reading import batch_of_file
 from rag_eval.results.reading import ResultFile
-from rag_eval.results.row import EvalResult
+from rag_eval.results.row import EvalResult, id_text, row_name
 from rag_eval.results.score_rows import metadata_of
 from rag_eval.results.verdicts import judge_rows
 from rag_eval.runs.kept_rows import KeptRows
@@ -35,7 +35,6 @@ from rag_eval.views.distributions import histograms, slices_of
 from rag_eval.views.result_rows import is_interrupted, n_skipped
 from rag_eval.views.row_choice import MOST_ROWS, RowChoice
 from rag_eval.views.run_view import RunView, SliceView, ViewedRow
-from rag_eval.views.texts import id_text, row_name
 
 
 def view_of_batch(

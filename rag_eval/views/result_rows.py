@@ -18,11 +18,10 @@ from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.batch_reading import Tally, read_row
 from rag_eval.results.reading import ResultFile
-from rag_eval.results.row import EvalResult, sample_dict
+from rag_eval.results.row import EvalResult, id_text, row_name, sample_dict
 from rag_eval.runs.row_clusters import RowClusters, with_clusters
 from rag_eval.samples import MetricId
 from rag_eval.views.run_view import ViewedRow
-from rag_eval.views.texts import id_text, row_name
 
 # Largest number of ids to compare for suggestions.
 _COMPARED_IDS: Final = 20_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from rag_eval.errors import InputError
 from rag_eval.results.aggregates import aggregate_composite, aggregate_metric
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
-from rag_eval.results.row import ByMetric, EvalResult, MetricResult
+from rag_eval.results.row import ByMetric, EvalResult, MetricResult, row_name
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
@@ -16,7 +16,6 @@ from rag_eval.views.distributions import histograms
 from rag_eval.views.making import view_of_batch, view_of_file
 from rag_eval.views.row_choice import MOST_ROWS, RowChoice
 from rag_eval.views.run_view import RunView, ViewedRow
-from rag_eval.views.texts import row_name
 
 NO_TEXTS = "the file has scores but no texts, so rows show only their scores"
 

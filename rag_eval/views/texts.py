@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from rag_eval.results.row import EvalResult, MetricResult, sample_dict
@@ -33,17 +33,6 @@ def truths_of(result: EvalResult) -> tuple[str, ...]:
     """The ground truth, or each of the acceptable ones."""
     value = fields_of(result).get("groundTruth")
     return (value,) if isinstance(value, str) else _texts(value)
-
-
-def id_text(sample: Any) -> str | None:
-    """The id of a sample as a text; None where it has none."""
-    found = sample.get("id") if isinstance(sample, Mapping) else getattr(sample, "id", None)
-    return None if found is None else str(found)
-
-
-def row_name(number: int, known: str | None) -> str:
-    """What people call the row with this number, which is from 0: the first is row 1."""
-    return f"row {number + 1}" if known is None else f'row {number + 1} ("{known}")'
 
 
 DECLINES: Final = "declines to answer"

@@ -481,3 +481,9 @@ def test_a_cancelled_call_is_cancelled() -> None:
         assert call.cancelled()
 
     asyncio.run(main())
+
+
+def test_the_words_of_an_exception_hold_no_key_and_fit_on_a_line() -> None:
+    fault = fault_of(RuntimeError("refused\nsk-abcdef0123456789 Bearer abc.def " + "x" * 9000))
+    assert str(fault).startswith("the judge raised RuntimeError: refused [key] Bearer [key] xxx")
+    assert len(str(fault)) < 400

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rag_eval import evaluate_batch, score_file
+from rag_eval.judge.accounts import JudgeProgress
 from rag_eval.reports import progress as shown_progress
 from rag_eval.reports.progress import ProgressBar, live_progress
 from rag_eval.scoring.progress import Progress
@@ -56,6 +57,10 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Shown:
         (ProgressBar(1000, 1000, 3.7, "done"), "1,000 samples, 270/s, done after 0:00:04"),
         (ProgressBar(990, 1000, 2.0, "done"), "990 samples, 495/s, done after 0:00:02"),
         (ProgressBar(4, 10, 0.0, "stopped"), "4 of 10 samples, 0/s, stopped after 0:00:00"),
+        (
+            ProgressBar(4, 10, 0.0, "stopped", JudgeProgress(1, 0, 2345, None)),
+            "4 of 10 samples, 0/s, stopped after 0:00:00, 1 call, 0 failed, 2,345 tokens",
+        ),
     ],
 )
 def test_a_bar_says_how_far_how_fast_and_how_long(bar: ProgressBar, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -120,6 +121,41 @@ def test_a_run_that_fails_is_not_shown_as_done() -> None:
     assert (5, 5) not in seen
     run(None)
     assert seen[-1] == (5, 5)
+
+
+def test_a_terminal_is_shown_what_judging_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    path = tmp_path / "d.jsonl"
+    row = {"question": "q?", "answer": "A b c.", "contexts": ["A b c."]}
+    path.write_text("".join(json.dumps(row) + "\n" for _ in range(3)))
+    fluent = FluentJudge()
+
+    def judge(prompt: str) -> str:
+        return "I would rather not." if fluent.n_calls == 2 else fluent(prompt)
+
+    judge.judge_name = "m"  # type: ignore[attr-defined]
+    with shown_progress(quiet=False) as show:
+        run_file(
+            path,
+            ["answer_relevance"],
+            mode="llm",
+            judge=judge,
+            concurrency=1,
+            prices={"m": {"input": 1000, "output": 0}},
+            on_progress=show,
+        )
+    shown = re.findall(
+        r"(\d+) calls, (\d) failed, ([\d,]+) tokens, (\d\.\d\d) USD", terminal.getvalue()
+    )
+    n_calls, n_failed, n_tokens, cost = shown[-1]
+    assert (n_calls, n_failed) == ("4", "1")
+    assert int(n_tokens.replace(",", "")) > 1000
+    assert float(cost) > 1
 
 
 class AtOnce(ThreadPoolExecutor):

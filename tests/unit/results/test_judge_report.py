@@ -39,7 +39,7 @@ def totals(metrics: list[str], **options: Any) -> JudgeTotals:
 
 def add(found: JudgeTotals, rows: list[dict[str, JudgedScore]]) -> None:
     """Rows that all have a score, or what stands for one."""
-    found.add(rows, np.zeros((len(rows), 2), np.uint8))
+    found.add(rows, np.zeros((len(rows), 2), np.uint8), lambda place: f"row {place + 1}")
 
 
 def judged(score: float | None = 1.0, native: float | None = 1.0, **more: Any) -> JudgedScore:
@@ -67,6 +67,33 @@ def report_of(rows: list[dict[str, JudgedScore]], **options: Any) -> MetricJudgi
 CASCADE: dict[str, Any] = {"mode": "cascade", "cascade_band": (0.4, 0.6)}
 
 
+def test_each_reason_of_a_failure_has_its_first_example() -> None:
+    found = totals(["faithfulness", "hallucination_rate"])
+    full = failed(NullReason.JUDGE_FAILED, message="the prompt is too long")
+    rows = [
+        {"faithfulness": judged(), "hallucination_rate": full},
+        {"faithfulness": full, "hallucination_rate": failed(NullReason.JUDGE_TIMED_OUT)},
+        {"faithfulness": failed(NullReason.JUDGE_FAILED, message="x" * 10_000)},
+    ]
+    add(found, rows[:1])
+    add(found, rows[1:])
+    report = found.report()
+    assert [str(one) for one in report.failed] == [
+        "judge_failed in 3 judgements, for example row 1, hallucination_rate: "
+        "the prompt is too long",
+        "judge_timed_out in 1 judgement, for example row 1, hallucination_rate",
+    ]
+    assert report.to_dict()["failed"][0] == {
+        "reason": "judge_failed",
+        "n": 3,
+        "metricId": "hallucination_rate",
+        "row": "row 1",
+        "message": "the prompt is too long",
+    }
+    add(found, [{"faithfulness": failed(NullReason.JUDGE_REFUSED, message="x" * 10_000)}])
+    assert len(found.report().failed[2].message) == 500
+
+
 # ----------------------------------------------------------------------------------- counts
 
 
@@ -83,7 +110,7 @@ def test_what_was_saved_is_counted_at_the_mean_of_what_was_judged() -> None:
 def test_a_row_with_nothing_to_measure_would_have_taken_no_call() -> None:
     found = totals(["faithfulness"], **CASCADE)
     reasons = np.array([[0], [0], [NullReason.NOTHING_TO_MEASURE]], np.uint8)
-    found.add([{"faithfulness": judged()}, {}, {}], reasons)
+    found.add([{"faithfulness": judged()}, {}, {}], reasons, str)
     one = found.report().metrics["faithfulness"]
     assert (one.n_rows, one.n_judged, one.n_null) == (3, 1, 1)
     assert one.calls_saved == 3
