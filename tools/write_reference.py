@@ -28,6 +28,7 @@ from rag_eval.options.file_types import (
     RunOptions,
     ScoreFileOptions,
 )
+from rag_eval.options.gate_types import PolicyOptions
 from rag_eval.options.judge_types import JudgeOptions
 from rag_eval.options.types import (
     BatchEvaluateOptions,
@@ -265,6 +266,7 @@ _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
     ),
     ("Missing fields", "`evaluate_batch`, `run_file`, `score_file`.", MissingOptions, ()),
     ("A baseline", "`evaluate_batch`, `run_file`.", RegressionOptions, ()),
+    ("A gate against a baseline", "`run_file`.", PolicyOptions, ()),
     ("`evaluate_batch`", "", BatchEvaluateOptions, _OF_BATCH),
     (
         "Files",
@@ -272,7 +274,12 @@ _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
         ReadOptions,
         (WorkOptions, SchemaOptions, MissingOptions),
     ),
-    ("`run_file`", "", RunOptions, (ReadOptions, EvaluateOptions, RegressionOptions)),
+    (
+        "`run_file`",
+        "",
+        RunOptions,
+        (ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions),
+    ),
     ("`score_file`", "", ScoreFileOptions, (ReadOptions, EvaluateOptions)),
     ("`BatchScorer`", "Record batches: Spark, Ray, Dask.", BatchScorerOptions, _OF_BATCHES),
 )

@@ -9,11 +9,13 @@ import rich_click as click
 from click import get_current_context
 from click.core import ParameterSource
 
-from rag_eval.cli.flags import LEVEL, TEST_FLAGS, format_flag
+from rag_eval.cli.flags import LEVEL, TEST_FLAGS, format_flag, given_of
 from rag_eval.cli.judging import ENDED_CODES
 from rag_eval.cli.parameters import completed_metric
 from rag_eval.cli.printing import print_found
 from rag_eval.cli.report_flags import page_flag, print_written, report_files, this_command
+from rag_eval.options.declared import declared
+from rag_eval.options.gate_types import PairedTestOptions
 
 if TYPE_CHECKING:
     from rag_eval.reports.report_files import ReportFiles
@@ -44,14 +46,6 @@ _OF_TWO: Final = (
     metavar="METRIC",
     shell_complete=completed_metric,
     help="Compare this metric (repeatable) [all that the runs have in common].",
-)
-@click.option(
-    "--gating",
-    multiple=True,
-    metavar="METRIC",
-    shell_complete=completed_metric,
-    help="Metric that decides the verdict (repeatable) [all except diagnostics, composite and "
-    "passed].",
 )
 @TEST_FLAGS
 @LEVEL
@@ -144,15 +138,12 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
         _refuse(options, _OF_PAIRS, "--independent does not pair or test rows: remove {}")
         _describe(old, new, form, options)
         return
-    from rag_eval.comparing.two_runs import TOLERANCE, compare
+    from rag_eval.comparing.two_runs import compare
     from rag_eval.reports.comparison import comparison_markdown, print_comparison
     from rag_eval.reports.console import console_for
 
     shown = {"top": options.pop("top"), "worst_case": options.pop("worst_case")}
-    for name in ("metrics", "gating"):
-        options[name] = options[name] or None
-    given = {"margin": options["margin"] or 0.0, "tolerance": options["tolerance"] or TOLERANCE}
-    comparison = compare(old, new, **{**options, **given})
+    comparison = compare(old, new, **_given(options))
     if files.html is not None:
         from rag_eval.reports.page.compared_pages import write_comparison_page
 
@@ -166,6 +157,14 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
         markdown=lambda: comparison_markdown(comparison, **shown),
         notes=comparison.notes,
     )
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a comparison; those of its test that no flag gave have their defaults."""
+    of_test = declared(PairedTestOptions)
+    others = {name: value for name, value in options.items() if name not in of_test}
+    others["metrics"] = others["metrics"] or None
+    return {**others, **given_of(options, PairedTestOptions)}
 
 
 def _refuse(options: Mapping[str, Any], names: Iterable[str], why: str) -> None:
@@ -186,9 +185,7 @@ def _rank(runs: Sequence[str], form: str, files: ReportFiles, options: dict[str,
     for name in _OF_TWO:
         del options[name]
     sort = options.pop("sort")
-    for name in ("metrics", "gating"):
-        options[name] = options[name] or None
-    found = compare_runs(runs, **options)
+    found = compare_runs(runs, **_given(options))
     reports.sorting_board(found, sort)  # raises an error that names an unknown metric
     if files.html is not None:
         from rag_eval.reports.page.leaderboard_page import write_leaderboard_page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import rich_click as click
@@ -13,11 +13,10 @@ from rag_eval.cli.parameters import (
     OF_KIND,
     OF_OPTION,
     completed_metric,
-    completed_number,
     completion,
-    margins,
 )
 from rag_eval.options.declared import DIFFERENCE, FLAG, NAMES, NUMBER, SHARE, Option, declared
+from rag_eval.options.gate_types import PairedTestOptions
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Flag = Callable[[_Command], _Command]
@@ -132,62 +131,16 @@ CLUSTER_BY: Final = click.option(
 TEST_FLAGS: Final = flags(
     LOWER_IS_BETTER,
     CLUSTER_BY,
-    click.option(
-        "--slice",
-        "slices",
-        multiple=True,
-        metavar="FIELD",
-        help="Also test the rows with each value of this field separately (repeatable).",
-    ),
-    click.option(
-        "--margin",
-        multiple=True,
-        metavar="X|METRIC=X",
-        shell_complete=completed_number,
-        callback=reading(margins),
-        help="Largest accepted loss of the mean, for all metrics or for one (repeatable).",
-    ),
-    click.option(
-        "--tolerance",
-        multiple=True,
-        metavar="X|METRIC=X",
-        shell_complete=completed_number,
-        callback=reading(margins),
-        help="A drop that a test shows but that is no larger is WITHIN TOLERANCE, for all metrics "
-        "or for one (repeatable) [0.005].",
-    ),
-    click.option(
-        "--alpha",
-        type=A_SHARE,
-        default=0.05,
-        show_default=True,
-        help="Significance level: chance of a false alarm over all tests together.",
-    ),
-    click.option(
-        "--adjust",
-        type=click.Choice(["max-t", "holm"]),
-        default="max-t",
-        show_default=True,
-        help="How p values are adjusted for the number of tests: by Westfall and Young's step-down "
-        "max-T, which finds more where metrics move together, or by Holm's method.",
-    ),
-    click.option(
-        "--resamples",
-        "n_resamples",
-        type=int,
-        default=9999,
-        show_default=True,
-        help="Least number of sign patterns of a test; the next power of two is used.",
-    ),
-    SEED,
+    flags_of(PairedTestOptions),
     ID_FIELD,
-    click.option(
-        "--edited",
-        type=click.Choice(["drop", "keep"]),
-        default="drop",
-        show_default=True,
-        help="Leave out, or keep, rows with the same id but another question, ground truth or "
-        "relevant ids.",
-    ),
     click.option("--force", is_flag=True, help="Compare runs even if their settings differ."),
 )
+
+
+def given_of(options: Mapping[str, Any], form: type) -> dict[str, Any]:
+    """The options of a form that a flag gave; a call has the defaults of the others."""
+    return {
+        name: options[name]
+        for name in declared(form)
+        if options.get(name) not in (None, {}, [], ())
+    }

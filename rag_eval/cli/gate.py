@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
-from rag_eval.cli.flags import TEST_FLAGS, flag_of, format_flag, reading
+from rag_eval.cli.flags import TEST_FLAGS, flag_of, format_flag, given_of, reading
 from rag_eval.cli.judging import ENDED_CODES
-from rag_eval.cli.parameters import completed_metric, completed_number, null_rates
+from rag_eval.cli.parameters import completed_number, null_rates
 from rag_eval.cli.printing import print_found
 from rag_eval.cli.report_flags import print_written, report_files, report_flags, this_command
 from rag_eval.errors import InputError
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import RunOptions
+from rag_eval.options.gate_types import PolicyOptions
 from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -59,23 +60,9 @@ _GATES: Final = declared(RunOptions)
     help="If no run of this dataset has passed, compare the rows shared with the nearest dataset "
     "in the store.",
 )
-@flag_of(
-    _GATES["policy"],
-    default="no-regression",
-    show_default=True,
-    help="Rule that decides the verdict; see above.",
-)
+@flag_of(_GATES["policy"], help="Rule that decides the verdict; see above [no-regression].")
 @TEST_FLAGS
-@flag_of(_GATES["care"], default=0.05, show_default=True)
-@click.option(
-    "--gating",
-    "--metric",
-    "gating",
-    multiple=True,
-    metavar="METRIC",
-    shell_complete=completed_metric,
-    help="Metric that decides the verdict (repeatable) [all except diagnostics].",
-)
+@flag_of(_GATES["care"])
 @flag_of(_GATES["min_mean"], help="Guard: minimum mean of a metric.")
 @flag_of(_GATES["max_mean"], help="Guard: maximum allowed mean for a lower-is-better metric.")
 @flag_of(_GATES["min_pass_rate"], help="Guard: minimum share of samples that pass.")
@@ -183,14 +170,9 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     from rag_eval.runs.store import RunStore
 
     guards = _guards(flags)
-    names = ("policy", "alpha", "adjust", "care", "lower_is_better", "slices", "cluster_by")
-    options = {name: flags[name] for name in names}
-    options |= {
-        name: flags[name] for name in ("id_field", "n_resamples", "seed", "edited", "force")
-    }
-    limits = ("margin", "tolerance", "max_null_rise", "max_missing_rows")
-    options |= {name: None if flags[name] == {} else flags[name] for name in limits}
-    options |= {"gating": flags["gating"] or None, "guards": guards}
+    names = ("lower_is_better", "cluster_by", "id_field", "force")
+    options = {**{name: flags[name] for name in names}, **given_of(flags, PolicyOptions)}
+    options["guards"] = guards
     store, run_id = flags["store"], flags["run_id"]
     files = [NamedBaseline("file", name) for name in flags["baselines"]]
     if run_id is not None and store is None:
@@ -212,7 +194,7 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     if flags["shared_rows"]:
         raise InputError("--shared-rows needs --store")
     for name in ("max_null_rise", "max_missing_rows"):
-        if options[name] is not None and not files:
+        if name in options and not files:
             raise InputError(f"{_GATES[name].flag_name} needs a baseline: --baseline or --store")
     if not files and not guards.given:
         raise InputError(

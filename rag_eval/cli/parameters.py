@@ -288,6 +288,7 @@ def completion(option: Option) -> Callable[..., list[str]] | None:
     """A function that completes a value of a flag in the shell; None if it is unknown."""
     return {
         "metrics": completed_metrics,
+        "gating": completed_metric,
         "metric_modes": completed_numbers,
         "scorer_options": completed_number,
         "prompt_overrides": completed_number,

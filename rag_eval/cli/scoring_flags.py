@@ -19,8 +19,9 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.registry import needs_judge
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import ConfigOptions, FileOptions, ReadOptions
+from rag_eval.options.gate_types import PolicyOptions
 from rag_eval.options.judge_types import JudgeOptions
-from rag_eval.options.types import MetricsOptions, ScoringOptions
+from rag_eval.options.types import MetricsOptions, RegressionOptions, ScoringOptions
 
 JUDGE_VARIABLE: Final = "RAG_EVAL_JUDGE"
 
@@ -138,7 +139,6 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         ):
             if given.get(name):
                 raise InputError(f"{flag} has no effect without --mode llm, hybrid or cascade")
-    against = ("regression_threshold", "allow_signature_mismatch", "policy", "margin", "tolerance")
-    for name in (*against, "max_null_rise", "max_missing_rows", "alpha", "care"):
+    for name in declared(PolicyOptions).keys() | declared(RegressionOptions):
         if name in given and "baseline" not in options:
             raise InputError(f"{known[name].flag_name} needs --baseline FILE, the earlier run")

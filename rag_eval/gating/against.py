@@ -70,10 +70,10 @@ class GateOptions:
     @classmethod
     def of(
         cls,
-        policy: Policy,
-        margin: float | Mapping[str, float] | None,
-        alpha: float,
-        care: float,
+        policy: Policy = "no-regression",
+        margin: float | Mapping[str, float] | None = None,
+        alpha: float = 0.05,
+        care: float = CARE,
         *,
         tolerance: float | Mapping[str, float] | None = None,
         max_null_rise: float | None = None,

@@ -29,6 +29,7 @@ from rag_eval.scoring.repeated_texts import RepeatedTexts
 from rag_eval.scoring.worst_rows import WorstRows
 
 if TYPE_CHECKING:
+    from rag_eval.comparing.run_comparison import RunComparison
     from rag_eval.gating.verdicts import GateReport
     from rag_eval.jobs.baseline_gate import BaselineGate
     from rag_eval.labels.comparisons import LabelComparison
@@ -100,7 +101,9 @@ class _FileRun:
         store_columns = names_with(options, "store_columns", "store")
         slice_by = names_with(options, "slice_by", "view")
         cluster_by = options.get("cluster_by")
-        fields = [*store_columns, *slice_by, *([cluster_by] if cluster_by else [])]
+        # Like all that is about a baseline, without one they are of no use.
+        slices = (options.get("slices") or []) if options.get("baseline") is not None else []
+        fields = [*store_columns, *slice_by, *slices, *([cluster_by] if cluster_by else [])]
         holders = ["metadata"] if fields else []
         self.stream = RowStream(
             data,
@@ -172,12 +175,10 @@ class _FileRun:
     def _made_watch(self, slice_by: list[str]) -> RunWatch | None:
         if not self._options.get("view"):
             return None
-        # Imported only for a view: it also compares with the baseline.
+        # Imported only for a view.
         from rag_eval.views.making import RunWatch
 
-        force = bool(self._options.get("allow_signature_mismatch"))
-        baseline = None if self._against is None else self._against.source
-        return RunWatch(self._plan, slice_by, baseline, force=force)
+        return RunWatch(self._plan, slice_by)
 
     def sinks(self) -> Iterator[Sink]:
         """The sinks for the rows."""
@@ -245,6 +246,9 @@ class _FileRun:
         if self._watch is None:
             return report
         assert self.stream.spool is not None
+        compared: tuple[RunComparison | None, list[str]] = None, []
+        if self._against is not None:
+            compared = self._against.shown(report.result, report.source)
         view = self._watch.view(
             report.source,
             report.result,
@@ -255,6 +259,8 @@ class _FileRun:
             interrupted=report.interrupted,
             n_skipped=report.n_skipped,
             faults=report.faults,
+            comparison=compared[0],
+            notes=compared[1],
         )
         return replace(report, view=view)
 

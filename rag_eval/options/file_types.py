@@ -7,11 +7,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from rag_eval.inputs.encodings import checked_encoding
 from rag_eval.options.declared import (
     ANY,
-    DIFFERENCE,
     FILE,
     FILE_OR_OBJECT,
     FLAG,
-    MARGIN,
     NAMES,
     NUMBER_BY_METRIC,
     SEPARATOR,
@@ -24,6 +22,7 @@ from rag_eval.options.declared import (
     choice,
     document,
 )
+from rag_eval.options.gate_types import PolicyOptions
 from rag_eval.options.types import (
     EvaluateOptions,
     MetricsOptions,
@@ -33,7 +32,6 @@ from rag_eval.options.types import (
     ScoringOptions,
     WorkOptions,
 )
-from rag_eval.samples import POLICIES, Policy
 
 Quantiles: TypeAlias = Literal["exact", "sketch"]
 """How medians are found."""
@@ -114,7 +112,7 @@ class ReadOptions(FileOptions, WorkOptions, total=False):
     ]
 
 
-class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
+class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions, total=False):
     """Options of :func:`rag_eval.run_file`, besides those of reading and of evaluating."""
 
     min_pass_rate: Annotated[
@@ -153,75 +151,6 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
             takes="str, Path, BatchEvalResult or mapping",
             more="A mapping or a file without rows has only means, which are enough for "
             "{policy=node}.",
-        ),
-    ]
-    policy: Annotated[
-        Policy | None,
-        Option(
-            choice(*POLICIES),
-            "Policy for the comparison with the baseline; see rag-eval gate.",
-            default="no-regression",
-            noted=True,
-        ),
-    ]
-    margin: Annotated[
-        float | Mapping[str, float] | None,
-        Option(
-            MARGIN,
-            "Accepted loss of the mean, for all metrics or for one.",
-            takes="float or mapping of float",
-            flag_help="Accepted loss of the mean, for all metrics or for one (repeatable for "
-            "more).",
-            noted=True,
-        ),
-    ]
-    tolerance: Annotated[
-        float | Mapping[str, float] | None,
-        Option(
-            MARGIN,
-            "Drop of a mean that passes although a test shows it, for all metrics or for one.",
-            unset="0.005",
-            takes="float or mapping of float",
-            flag_help="Drop of a mean that passes although a test shows it, for all metrics or for "
-            "one (repeatable).",
-            noted=True,
-        ),
-    ]
-    max_null_rise: Annotated[
-        float | None,
-        Option(
-            SHARE,
-            "Accepted rise of a metric's share of null scores; a larger one fails if a test shows "
-            "it.",
-            unset="0.02",
-            noted=True,
-        ),
-    ]
-    max_missing_rows: Annotated[
-        float | None,
-        Option(
-            SHARE,
-            "Accepted share of the baseline's rows that are missing in the run.",
-            unset="0.01",
-            noted=True,
-        ),
-    ]
-    alpha: Annotated[
-        float | None,
-        Option(
-            SHARE,
-            "Accepted probability of a false alarm over all tests.",
-            default=0.05,
-            noted=True,
-        ),
-    ]
-    care: Annotated[
-        float | None,
-        Option(
-            DIFFERENCE,
-            "Smallest drop of interest; the report says if there are too few rows to detect it.",
-            default=0.05,
-            noted=True,
         ),
     ]
     output: Annotated[
@@ -416,6 +345,6 @@ class JudgeCheckOptions(ReadOptions, EvaluateOptions, total=False):
 
 
 document(ReadOptions)
-document(RunOptions, ReadOptions, EvaluateOptions, RegressionOptions)
+document(RunOptions, ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions)
 document(ScoreFileOptions, ReadOptions, EvaluateOptions)
 document(BatchScorerOptions, ScoringOptions)

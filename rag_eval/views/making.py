@@ -192,34 +192,19 @@ def _column(batch: BatchEvalResult, name: str) -> list[str | None]:
 class RunWatch:
     """Keeps of a run what its view will need: some rows with their texts, and fields to slice by.
 
-    Scores and ids of all rows are kept only for slices and for a baseline: some 10 bytes a score.
+    Scores and ids of all rows are kept only for slices: some 10 bytes a score.
 
     Parameters
     ----------
     plan : Plan
     slice_by : sequence of str
         Fields of the samples or of their metadata.
-    baseline : RunSource, optional
-        An earlier run to compare with row by row.
-    force : bool
-        Compare with a baseline of other settings all the same.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        slice_by: Sequence[str] = (),
-        baseline: RunSource | None = None,
-        *,
-        force: bool = False,
-    ) -> None:
+    def __init__(self, plan: Plan, slice_by: Sequence[str] = ()) -> None:
         self._plan = plan
-        self._slice_by = tuple(slice_by)
-        self._baseline = baseline
-        self._force = force
         self._choice: RowChoice[KeptRow] = RowChoice()
-        wanted = bool(slice_by) or baseline is not None
-        self._rows = KeptRows(plan, self._slice_by) if wanted else None
+        self._rows = KeptRows(plan, slice_by) if slice_by else None
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Look at the rows of a block, whose first is row ``first_row`` of the run."""
@@ -245,10 +230,11 @@ class RunWatch:
         interrupted: bool,
         n_skipped: int,
         faults: Sequence[RowFault],
+        comparison: RunComparison | None = None,
+        notes: Sequence[str] = (),
     ) -> RunView:
         """The view of the rows so far; ``blocks`` gives their scores again."""
         run = None if self._rows is None else self._rows.run(source, signature=summary.signature)
-        comparison, notes = self._compared(run)
         kept = self._choice.chosen()
         results = opened_rows(kept, self._plan, needs, summary.evaluated_at, lazily=True)
         with_composites = ((one, judge_rows(one, self._plan).composite) for one in blocks())
@@ -271,16 +257,7 @@ class RunWatch:
     def _slices(
         self, run: ScoredRun | None, left_out: Collection[MetricId]
     ) -> tuple[SliceView, ...]:
-        if run is None or not self._slice_by:
+        if run is None:
             return ()
         passed = run.passed.astype(np.bool_)
         return slices_of(run.metrics, run.scores, run.composite, passed, run.columns, left_out)
-
-    def _compared(self, run: ScoredRun | None) -> tuple[RunComparison | None, list[str]]:
-        """Row by row; a baseline that is a summary, or has no ids, is compared by gates alone."""
-        if run is None or self._baseline is None:
-            return None, []
-        try:
-            return compare(self._baseline, run, slices=self._slice_by, force=self._force), []
-        except InputError as error:
-            return None, [f"rows are not compared with the baseline: {error}"]

@@ -266,7 +266,7 @@ def test_slices_and_clusters(old: Path, worse: Path) -> None:
         (["NEW"], "rag-eval gate has nothing to check: give --baseline"),
         (["NEW", "--run", "latest"], "--run needs --store"),
         (["NEW", "--baseline", "gone.jsonl"], "gone.jsonl"),
-        (["NEW", "--baseline", "NEW", "--metric", "recall"], "recall"),
+        (["NEW", "--baseline", "NEW", "--gating", "recall"], "recall"),
         (["NEW", "--baseline", "NEW", "--policy", "non-inferior"], "needs a margin above 0"),
         (["NEW", "--critical", "@tag"], "--critical must be an id or @FIELD=VALUE, got '@tag'"),
         (

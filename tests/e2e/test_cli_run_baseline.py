@@ -73,6 +73,52 @@ def test_flags_of_the_policy(twenty: tuple[Path, Path], flags: tuple[Any, ...], 
     assert done.exit_code == code, done.output
 
 
+def test_every_flag_of_gate_that_changes_the_verdict_works_in_run(
+    twenty: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The same verdict and findings as those of gate on the written result."""
+    before, data = twenty
+    rows = [json.loads(line) for line in data.read_text("utf-8").splitlines()]
+    # Two topics, and one question that was reworded.
+    for number, row in enumerate(rows):
+        row["topic"] = "even" if number % 2 == 0 else "odd"
+    rows[3]["question"] = "A reworded question?"
+    samples(data, *rows)
+    after, found = tmp_path / "after.json", {}
+    for flags in (
+        (),
+        ("--edited", "keep"),
+        ("--adjust", "holm"),
+        ("--slice", "topic"),
+        ("--resamples", 100, "--seed", 3),
+        ("--gating", "faithfulness"),
+    ):
+        asked = ("--baseline", before, *flags, "--format", "json")
+        ran = run(data, *FAITH, *asked, "--output", after)
+        gated = invoke("gate", after, *asked)
+        assert (ran.exit_code, gated.exit_code) == (1, 1), (flags, ran.output, gated.output)
+        against, report = json.loads(ran.stdout)["against"], json.loads(gated.stdout)
+        for one in (against, report):
+            del one["run"], one["notices"], one["baselines"][0]["notices"]
+        assert against == report
+        found[flags[:1]] = against
+    assert "1 edited row was left out" in found[()]["reason"]
+    assert "1 edited row was compared all the same" in found["--edited",]["reason"]
+    assert "(Holm)" in found["--adjust",]["reason"]
+    slices = {each["slice"] for each in found["--slice",]["baselines"][0]["findings"]}
+    assert slices == {None, "topic=even", "topic=odd"}
+    assert found["--resamples",]["seed"] == 3
+
+
+def test_a_metric_that_is_no_longer_computed_fails(good: Path, tmp_path: Path) -> None:
+    before = tmp_path / "before.json"
+    run(good, "--metrics", "faithfulness,context_relevance", "--output", before)
+    done = run(good, *FAITH, "--baseline", before)
+    assert done.exit_code == 1, done.output
+    assert "MISSING SCORES: context_relevance is missing in this run" in done.stdout
+    assert run(good, *FAITH, "--baseline", before, "--gating", "faithfulness").exit_code == 0
+
+
 def test_scores_and_rows_that_vanish_fail(twenty: tuple[Path, Path], tmp_path: Path) -> None:
     """Answers that decline have no faithfulness in this profile: nobody asked a judge."""
     lines = (tmp_path / "old.jsonl").read_text("utf-8").splitlines()
@@ -106,6 +152,11 @@ def test_scores_and_rows_that_vanish_fail(twenty: tuple[Path, Path], tmp_path: P
         (("--alpha", 0.7), "alpha must be above 0 and below 0.5, got 0.7"),
         (("--care", 0), "care must be above 0, got 0"),
         (("--policy", "node", "--max-null-rise", 0.1), "policy node takes no max_null_rise"),
+        (("--policy", "node", "--edited", "keep"), "policy node compares means"),
+        (
+            ("--gating", "answer_relevence"),
+            "gating names 'answer_relevence', which is not compared",
+        ),
         (("--tolerance", -1), "tolerance of * must be at least 0, got -1"),
         (("--policy", "nodes"), "'nodes' is not one of"),
     ],

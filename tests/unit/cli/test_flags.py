@@ -1,4 +1,4 @@
-"""Flags that are no options of a form: their defaults are those of the functions they stand for."""
+"""Flags of commands that call a function: their defaults are those of the function."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from rag_eval.jobs.judge_checks import check_judge
 from rag_eval.labels.estimating import estimate_labels
 from rag_eval.labels.label_files import compare_label_files
 from rag_eval.labels.sampling import sample_for_labels
+from rag_eval.options.declared import declared
+from rag_eval.options.gate_types import PolicyOptions
 from tests.tables import every_row
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -58,5 +60,7 @@ def test_defaults_are_those_of_the_function(path: str) -> None:
             continue
         if parameter.default not in (None, inspect.Parameter.empty):
             compared += 1
-            assert flag.to_info_dict()["default"] == parameter.default, flag.name
+            option = declared(PolicyOptions).get(flag.name)
+            default = flag.to_info_dict()["default"] if option is None else option.default
+            assert default == parameter.default, flag.name
     assert compared

@@ -166,7 +166,7 @@ def test_misspelt_names_are_answered_with_the_right_ones(args: str, message: str
         ("rag-eval gate --min-mean answer_r", ["answer_relevance="]),
         ("rag-eval gate --margin answer_r", ["answer_relevance="]),
         ("rag-eval gate --max-null-rate answer_r", ["answer_relevance="]),
-        ("rag-eval gate --metric ir.ndcg@1", ["ir.ndcg@1", "ir.ndcg@10"]),
+        ("rag-eval gate --gating ir.ndcg@1", ["ir.ndcg@1", "ir.ndcg@10"]),
         ("rag-eval estimate a b --metric faith", ["faithfulness"]),
         ("rag-eval labels compare a b --metric faith", ["faithfulness"]),
         ("rag-eval nothing fait", [""]),

@@ -13,7 +13,7 @@ from rag_eval.cli.score import score_command
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import InputOptions
 from rag_eval.kernels.settings import settings_of
-from rag_eval.options import file_types, judge_types, types
+from rag_eval.options import file_types, gate_types, judge_types, types
 from rag_eval.options.config_file import read_config
 from rag_eval.options.declared import FLAG, Option, declared
 from rag_eval.options.file_types import (
@@ -28,7 +28,7 @@ from tests.tables import every_row
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference"
 FORMS: list[type] = [
     form
-    for module in (types, judge_types, file_types)
+    for module in (types, judge_types, gate_types, file_types)
     for name, form in vars(module).items()
     if name.endswith(("Options", "Config")) and form.__module__ == module.__name__
 ]
