@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 # What is imported is compiled then; pip would compile some hundreds of megabytes that never are.
 INSTALL := install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE
+ON_ALL_CORES := -n logical --dist worksteal
 SOURCES := $(wildcard _native/*) setup.py tools/build_kernels.py pyproject.toml
 
 .PHONY: demo help test test-deep kernel-test coverage mutants adapters engines crosscheck browser pytests lint types package gate validity bench sanitize sanitized fuzz fuzz-files checked clean docs
@@ -26,18 +27,18 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 test: $(VENV)/test.stamp ## run all tests that protect behaviour, on all cores
-	$(BIN)/python -m pytest -n logical --dist worksteal
+	$(BIN)/python -m pytest $(ON_ALL_CORES)
 
 test-deep: $(VENV)/test.stamp ## run volumes, full disks, and properties on many examples: by night, or before a release
-	$(BIN)/python -m pytest -n logical --dist worksteal --hypothesis-profile many -m 'deep or hypothesis'
+	$(BIN)/python -m pytest $(ON_ALL_CORES) --hypothesis-profile many -m 'deep or hypothesis'
 
 kernel-test: ## build what includes a source of _native/ and run its tests (K=overlap)
 	@[ -e $(VENV)/lint.stamp ] || $(MAKE) --no-print-directory $(VENV)/lint.stamp
 	$(BIN)/python setup.py -q build_ext --inplace
-	$(BIN)/python -m pytest -x -n logical --dist worksteal $$($(BIN)/python tools/kernel_tests.py $(K))
+	$(BIN)/python -m pytest -x $(ON_ALL_CORES) $$($(BIN)/python tools/kernel_tests.py $(K))
 
 coverage: $(VENV)/test.stamp ## measure by rooms which lines the tests run, in child processes too
-	$(BIN)/python tools/measure_coverage.py -n logical --dist worksteal
+	$(BIN)/python tools/measure_coverage.py $(ON_ALL_CORES)
 
 # Of the modules that changed since main; MUTANTS=--all draws from all, MUTANTS='--kernels --all' from
 # kernels. SEED is other mutants.
@@ -114,7 +115,7 @@ BESIDE := tar -cf - --exclude='*.so' --exclude=__pycache__ rag_eval tests _nativ
 	examples setup.py pyproject.toml README.md Makefile
 
 sanitize: sanitized ## run the kernel tests under ASan and UBSan
-	$(SANITIZED_PYTHON) -m pytest --timeout=1200 --hypothesis-profile many -m '' $(KERNEL_TESTS)
+	$(SANITIZED_PYTHON) -m pytest $(ON_ALL_CORES) --timeout=1200 --hypothesis-profile many -m '' $(KERNEL_TESTS)
 
 # For SECONDS, with the inputs of SEED; FUZZ is for other arguments: see tests/fuzz/README.md.
 SECONDS ?= 600
@@ -147,7 +148,7 @@ checked: $(VENV)/lint.stamp ## run the kernel tests with bounds checks, and in p
 	$(BESIDE) | tar -xf - -C build/checked
 	cd build/checked && env \
 		RAG_EVAL_TESTED_BUILD=checked RAG_EVAL_TESTED_FOLDER="$(CURDIR)/build/checked" \
-		$(abspath $(BIN))/python -m pytest --timeout=1200 --hypothesis-profile many -m '' $(KERNEL_TESTS)
+		$(abspath $(BIN))/python -m pytest $(ON_ALL_CORES) --timeout=1200 --hypothesis-profile many -m '' $(KERNEL_TESTS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
