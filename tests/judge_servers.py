@@ -2,7 +2,7 @@
 
 ::
 
-    with JudgeServer(lambda prompt: reply_with(prompt, score=3)) as server:
+    with JudgeServer(lambda prompt: reply_with(prompt, score=3)) as server:  # tls: a key's file
         server.openai_url            # http://127.0.0.1:PORT/v1, takes chat completions
         server.anthropic_url         # http://127.0.0.1:PORT, takes messages
         server.requests              # each request that came: path, headers, body, prompt
@@ -35,11 +35,13 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, TypeAlias
 
@@ -159,7 +161,7 @@ class Request:
 class JudgeServer:
     """A server of both protocols; a context manager."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, *, tls: Path | None = None) -> None:
         self.requests: list[Request] = []
         self.most_at_once = 0
         self._script = script
@@ -170,6 +172,13 @@ class JudgeServer:
         self._held: list[threading.Event] = []
         self._connections: set[socket.socket] = set()
         self._server = _Server(self)
+        if tls is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(tls)
+            # Hands are shaken by the thread of a connection, which may fail alone.
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import msgspec
 
 from rag_eval.judge.failures import JudgeCallError, late_reply, redacted
 from rag_eval.judge.replies import MAX_REPLY_BYTES
-from rag_eval.judge.retrying import retry_after_s
+from rag_eval.judge.retrying import is_lasting_tls_fault, retry_after_s
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
@@ -23,6 +24,12 @@ _FATAL: Final = frozenset({401, 402, 403, 404})
 _LIMITED: Final = frozenset({429, 529})
 # No later call can do better: nothing is left to pay with, or the model is not there.
 _FATAL_CODES: Final = frozenset({"insufficient_quota", "model_not_found", "invalid_api_key"})
+_TOO_LONG: Final = re.compile(
+    r"context.?(?:length|size|window)|exceeds? (?:the )?(?:available )?context|prompt is too long",
+    re.IGNORECASE,
+)
+# A message is long when it repeats the prompt, whose words say nothing about the fault.
+_HEAD: Final = 300
 _FILTERED_CODES: Final = frozenset({"content_filter", "content_policy_violation"})
 
 
@@ -130,6 +137,11 @@ class ServerError:
         """The prompt was refused for what it says."""
         return self.code in _FILTERED_CODES
 
+    @property
+    def is_too_long(self) -> bool:
+        """The prompt does not fit into the model's context; some servers answer 500 then."""
+        return bool(_TOO_LONG.search(f"{self.code} {self.message[:_HEAD]}"))
+
 
 def server_error(error: BaseException) -> ServerError | None:
     """The answer that an SDK's exception is about; None where there was none."""
@@ -172,7 +184,7 @@ def answered_error(error: ServerError, *secrets: str) -> JudgeCallError:
     fatal = status in _FATAL or status < 400 or error.code in _FATAL_CODES
     return JudgeCallError(
         redacted(f"the judge's server answered {status}{said}", *secrets),
-        retryable=not fatal and (status in _RETRYABLE or status >= 500),
+        retryable=not fatal and not error.is_too_long and (status in _RETRYABLE or status >= 500),
         fatal=fatal,
         retry_after_s=retry_after_s(error.headers),
         timed_out=status in (408, 504),
@@ -189,8 +201,11 @@ def unanswered_error(
     if isinstance(error, sdk.APIConnectionError):
         cause = error.__cause__
         why = f": {type(cause).__name__}: {cause}" if cause is not None else ""
+        is_lasting = is_lasting_tls_fault(error)
         return JudgeCallError(
-            redacted(f"the connection to the judge's server failed{why}", *secrets), retryable=True
+            redacted(f"the connection to the judge's server failed{why}", *secrets),
+            retryable=not is_lasting,
+            fatal=is_lasting,
         )
     return JudgeCallError(
         redacted(f"the call of the judge raised {type(error).__name__}: {error}", *secrets)

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Container, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, Final
 
@@ -43,7 +43,6 @@ _NOT_TAKEN: Final = re.compile(
     r"default|(?:not|n't|no longer) (?:be )?(?:support|allow|permit|accept|available|implement)",
     re.IGNORECASE,
 )
-_TOO_LONG: Final = re.compile(r"context.?length|prompt is too long|context window", re.IGNORECASE)
 # Each parameter once, the limit under both of its names, and the call that goes through.
 _MOST_TRIES: Final = 5
 _MOST_SUSPICIONS: Final = 3
@@ -218,18 +217,19 @@ class ServedJudge:
         suspected: frozenset[str] = frozenset()
         first: JudgeCallError | None = None
         failure = None
-        for _ in range(_MOST_TRIES):
+        for n_requests in range(1, _MOST_TRIES + 1):
             body = self._body(prompt, schema, self._refused | suspected)
             outcome = await self._sent(body)
             if isinstance(outcome, JudgeReply):
                 self._refused |= suspected
                 if self._wire.structure in body:
                     self._suspicions_left = 0
-                return outcome
+                return replace(outcome, n_requests=n_requests)
             if isinstance(outcome, JudgeCallError):
+                outcome.n_requests = n_requests
                 raise outcome
             if outcome.is_filtered:
-                return JudgeReply("", finish_reason="content_filter")
+                return JudgeReply("", finish_reason="content_filter", n_requests=n_requests)
             failure = answered_error(outcome, *self._secrets)
             name = _refused_parameter(outcome, body, self._wire)
             if name is not None:
@@ -240,7 +240,9 @@ class ServedJudge:
             else:
                 self._suspicions_left -= bool(suspected)
                 break
-        raise _telling(first, failure)
+        error = _telling(first, failure)
+        error.n_requests = n_requests
+        raise error
 
     def _body(
         self, prompt: str, schema: Mapping[str, Any] | None, refused: frozenset[str]
@@ -265,7 +267,7 @@ class ServedJudge:
             self._wire.structure in body
             and self._suspicions_left > 0
             and error.status in _INVALID
-            and not _TOO_LONG.search(f"{error.code} {error.message}")
+            and not error.is_too_long
         )
 
     async def _sent(self, body: Mapping[str, Any]) -> JudgeReply | ServerError | JudgeCallError:

@@ -27,6 +27,7 @@ _REPLY_TYPES: Final[dict[str, Any]] = {
     "finish_reason": (str, NoneType),
     "usage": (Usage, NoneType),
     "model": (str, NoneType),
+    "n_requests": int,
 }
 
 

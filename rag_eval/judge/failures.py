@@ -66,6 +66,8 @@ class JudgeCallError(RagEvalError):
     timed_out : bool
     rate_limited : bool
         Whether the server limits the rate, so that all calls slow down.
+    n_requests : int
+        Requests that were made: more than one if the server refused parameters at first.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class JudgeCallError(RagEvalError):
         self.retry_after_s = retry_after_s
         self.timed_out = timed_out
         self.rate_limited = rate_limited
+        self.n_requests = 1
 
 
 def redacted(text: str, *secrets: str) -> str:

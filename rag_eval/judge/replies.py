@@ -46,12 +46,15 @@ class JudgeReply:
         None for an estimate from text lengths.
     model : str or None
         The model that answered, as named by the server.
+    n_requests : int
+        Requests that it took: more than one if the server refused parameters at first.
     """
 
     text: str
     finish_reason: str | None = None
     usage: Usage | None = None
     model: str | None = None
+    n_requests: int = 1
 
 
 @dataclass(slots=True)

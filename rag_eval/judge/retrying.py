@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import logging
 import random
+import ssl
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -37,6 +38,19 @@ _OF_FILES: Final = (
     PermissionError,
 )
 _MOST_CAUSES: Final = 8
+# As OpenSSL names them.
+_LASTING_TLS_FAULTS: Final = frozenset(
+    {
+        "HTTP_REQUEST",
+        "HTTPS_PROXY_REQUEST",
+        "NO_PROTOCOLS_AVAILABLE",
+        "SSLV3_ALERT_HANDSHAKE_FAILURE",
+        "TLSV13_ALERT_CERTIFICATE_REQUIRED",
+        "TLSV1_ALERT_PROTOCOL_VERSION",
+        "UNSUPPORTED_PROTOCOL",
+        "WRONG_VERSION_NUMBER",
+    }
+)
 
 
 def stamina_package() -> Any:
@@ -110,12 +124,31 @@ def fault_of(error: BaseException) -> RagEvalError:
         found = _by_status(status, error, said)
         if found is not None:
             return found
+    if is_lasting_tls_fault(error):
+        return JudgeCallError(f"the judge raised {said}", fatal=True)
     for cause in _causes(error):
         if isinstance(cause, TimeoutError):
             return JudgeCallError(f"the judge raised {said}", retryable=True, timed_out=True)
         if isinstance(cause, OSError) and not isinstance(cause, _OF_FILES):
             return JudgeCallError(f"the judge raised {said}", retryable=True)
     return JudgeFailure("failed", f"the judge raised {said}")
+
+
+def is_lasting_tls_fault(error: BaseException) -> bool:
+    """Whether a connection failed for a reason that another try cannot change.
+
+    Such as a certificate that is not trusted, or https to a server that speaks plain http.
+    """
+    cause: BaseException | None = error
+    for _ in range(_MOST_CAUSES):
+        if isinstance(cause, ssl.SSLError):
+            is_untrusted = isinstance(cause, ssl.SSLCertVerificationError)
+            return is_untrusted or cause.reason in _LASTING_TLS_FAULTS
+        if cause is None:
+            break
+        # HTTP clients hide what they raise their own errors for.
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

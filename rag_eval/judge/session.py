@@ -245,6 +245,7 @@ class JudgeSession:
         try:
             reply = await self._callers[judge].call(prompt.text, question.step)
         except JudgeCallError as error:
+            self._count_probes(tally, error.n_requests)
             if error.timed_out:
                 # The server probably worked on it and charges for it.
                 self._accounts.call_took(judge, tally, Usage(expected, 0, estimated=True))
@@ -254,6 +255,7 @@ class JudgeSession:
             elif error.retry_after_s is not None:
                 pace.pause(error.retry_after_s)
             raise
+        self._count_probes(tally, reply.n_requests)
         pace.succeeded(epoch)
         self._has_answered[judge] = True
         usage = reply.usage
@@ -262,6 +264,12 @@ class JudgeSession:
         self._limiter.take_tokens(usage.input_tokens + usage.output_tokens - expected)
         self._note_budget()
         return reply
+
+    def _count_probes(self, tally: Tally, n_requests: int) -> None:
+        """Count the requests that found out what the server takes: each is a call."""
+        if n_requests > 1:
+            self._accounts.add(tally, Tally(llm_calls=n_requests - 1))
+            self._note_budget()
 
     def _read(self, question: _Question[Reply], prompt: Prompt, reply: JudgeReply) -> Reply:
         try:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
+from rag_eval.judge.failures import JudgeCallError
+from tests.e2e.test_judge_adapters import asked, judge_at
 from tests.e2e.test_judge_cli import FAITH, IN_ORDER, NO_RETRIES, invoke, samples
 from tests.fluent_judge import FluentJudge
-from tests.judge_servers import Act, Fails, JudgeServer
+from tests.judge_servers import Act, Fails, JudgeServer, Refuses
+from tests.tables import every_row
+
+BOTH = ("openai", "anthropic")
+UNTRUSTED = Path(__file__).parents[1] / "fixtures" / "tls" / "untrusted.pem"
 
 KEY = "a-key-that-nobody-may-see"
 OVERFLOW = "request (1054 tokens) exceeds the available context size (512 tokens)"
@@ -61,3 +70,55 @@ def test_every_report_has_the_words_of_the_server(tmp_path: Path) -> None:
     for name in ("r.html", "again.html"):
         assert "<script>alert" not in (tmp_path / name).read_text()
     assert " ::error::" not in run.stderr + score.stderr + show.stdout
+
+
+@every_row("tls", [UNTRUSTED, None], ids=("an untrusted certificate", "plain http"))
+def test_a_lasting_fault_of_tls_ends_the_run_at_once(tmp_path: Path, tls: Path | None) -> None:
+    data = samples(tmp_path, 2)
+    with JudgeServer("never said", tls=tls) as server:
+        judge = f"https://127.0.0.1:{server.port}/v1#m"
+        flags = ("--mode", "llm", "--judge", judge, *FAITH, *IN_ORDER)
+        done = invoke("run", data, *flags, RAG_EVAL_JUDGE_API_KEY=KEY)
+        assert server.n_requests == 0
+    assert done.exit_code == 3, done.output
+    named = "CERTIFICATE_VERIFY_FAILED" if tls else "WRONG_VERSION_NUMBER"
+    assert "openai:m cannot be used: the connection to the judge's server failed" in done.stderr
+    assert named in done.stderr
+
+
+@every_row("provider", BOTH)
+@every_row(
+    "act",
+    [
+        Fails(400, OVERFLOW, code="exceed_context_size_error"),
+        Fails(500, "the request exceeds the available context size. try increasing it"),
+        Fails(500, "Context size has been exceeded."),
+        Fails(503, "n_prompt_tokens is 1407", code="exceed_context_size_error"),
+        Fails(400, "This model's maximum context length is 4096 tokens. However, you requested 9"),
+    ],
+    ids=lambda act: act.message,
+)
+def test_a_prompt_that_does_not_fit_is_sent_once(provider: str, act: Fails) -> None:
+    with JudgeServer(act) as server:
+        with pytest.raises(JudgeCallError) as raised:
+            asyncio.run(asked(judge_at(server, provider)))
+        assert server.n_requests == 1
+    assert (raised.value.retryable, raised.value.fatal) == (False, False)
+    assert act.message in str(raised.value)
+
+
+def test_requests_that_find_out_what_a_server_takes_are_calls(tmp_path: Path) -> None:
+    fluent, data = FluentJudge(), samples(tmp_path, 3)
+    refused = ("response_format", "temperature")
+    with JudgeServer(lambda prompt: Refuses(refused, fluent(prompt))) as server:
+        judge = ("--mode", "llm", "--judge", f"{server.openai_url}#m", "--config", NO_RETRIES)
+        flags = (*judge, *FAITH, *IN_ORDER)
+        whole = json.loads(invoke("run", data, *flags, "--format", "json").stdout)
+        assert whole["totalCost"]["llmCalls"] == server.n_requests == 2 * 3 + 2
+        cut = invoke("run", data, *flags, "--max-calls", 3, "--format", "json")
+        assert (cut.exit_code, json.loads(cut.stdout)["totalCost"]["llmCalls"]) == (3, 3)
+        assert server.n_requests == 8 + 3
+    with JudgeServer(Refuses(refused, Fails(418, "no"))) as server:
+        judge = ("--mode", "llm", "--judge", f"{server.openai_url}#m", "--config", NO_RETRIES)
+        failed = invoke("run", data, *judge, *FAITH, *IN_ORDER, "--format", "json")
+        assert json.loads(failed.stdout)["totalCost"]["llmCalls"] == server.n_requests == 5
