@@ -23,7 +23,7 @@ from benchmarks import corpora, pure_python_baseline
 from benchmarks.corpora import BenchmarkSet, Sample, Shape, benchmark_set, samples_of, text_bytes
 from benchmarks.timing import Call, Clock, Spread, in_turns, ratios, seconds_of
 from benchmarks.two_processes import TwoProcesses
-from rag_eval import evaluate, evaluate_batch
+from rag_eval import EvalResult, evaluate, evaluate_batch
 
 Scorer: TypeAlias = Callable[[Sample], tuple[float, ...]]
 Rows: TypeAlias = list[Sample]
@@ -212,23 +212,42 @@ def test_two_threads(benchmark: BenchmarkFixture, name: str) -> None:
 # --------------------------------------------------------------------------------- one sample
 
 
-def test_one_sample_with_explanations(benchmark: BenchmarkFixture) -> None:
+# What is called with a row, and the most milliseconds that it may take.
+SMALL_CALLS: Final[dict[str, tuple[Callable[[Sample], Any], float]]] = {
+    "`evaluate(row)`": (evaluate, 0.1),
+    "`evaluate(row, profile='grounded')`": (lambda row: evaluate(row, profile="grounded"), 0.2),
+    "`evaluate(row)` with explanations": (lambda row: _explained(evaluate(row)), 0.25),
+    "`evaluate(row, profile='grounded')` with explanations": (
+        lambda row: _explained(evaluate(row, profile="grounded")),
+        0.25,
+    ),
+    "`evaluate_batch([row])`": (lambda row: evaluate_batch([row]), 0.15),
+}
+
+
+def _explained(result: EvalResult) -> str:
+    return result.metrics["faithfulness"].explanation
+
+
+@pytest.mark.parametrize("name", SMALL_CALLS)
+def test_a_call_with_one_sample(benchmark: BenchmarkFixture, name: str) -> None:
+    call, bar = SMALL_CALLS[name]
     rows, source = loaded("typical")
     row = min(rows, key=lambda row: abs(text_bytes([row]) - 7_000))
-    result = run_rounds(benchmark, lambda: evaluate(row), 500, warmup_rounds=20)
-    assert result.metrics["faithfulness"].explanation
-    milliseconds = [seconds_of(lambda: evaluate(row)) * 1e3 for _ in range(500)]
+    assert run_rounds(benchmark, lambda: call(row), 500, warmup_rounds=20)
+    milliseconds = [seconds_of(lambda: call(row)) * 1e3 for _ in range(500)]
     note(
         benchmark,
         "one_sample",
         source=source,
+        call=name,
         n_bytes=text_bytes([row]),
         ms=[
             statistics.median(milliseconds),
             min(milliseconds),
             statistics.quantiles(milliseconds, n=100)[94],
         ],
-        bar=0.25,
+        bar=bar,
     )
 
 

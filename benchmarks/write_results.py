@@ -232,9 +232,9 @@ def time_bars(infos: Sequence[Info]) -> list[Bar]:
             Bar(f"{info['grows']} × 10", "time ≤ 11 ×", f"{growth:.2f} ×", growth <= info["bar"])
         )
     for info in of_kind(infos, "one_sample"):
-        what = f"one `evaluate()` with explanations, {info['n_bytes']:,} bytes"
+        what = f"{info['call']}, {info['n_bytes']:,} bytes"
         measured = f"{info['ms'][0]:.3f} ms"
-        bars.append(Bar(what, "≤ 0.25 ms", measured, info["ms"][0] <= info["bar"]))
+        bars.append(Bar(what, f"≤ {info['bar']:g} ms", measured, info["ms"][0] <= info["bar"]))
     for info in of_kind(infos, "long_samples"):
         slowest = info["ms"][2]
         what = "any sample up to 10 × 2,000 words"

@@ -108,6 +108,11 @@ class RowBlock:
         )
 
 
+def are_one_block(n_rows: int | None) -> bool:
+    """Whether so many samples come as one block; None for a number that is not known."""
+    return n_rows is not None and n_rows <= _FIRST_BLOCK_ROWS
+
+
 def sample_blocks(
     samples: Iterable[SampleLike], needs: FieldNeeds, threads: int = 1
 ) -> Iterator[RowBlock]:

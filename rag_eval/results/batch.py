@@ -17,6 +17,7 @@ from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.aggregates import (
     CompositeAggregate,
     MetricAggregate,
+    aggregate_composite,
 )
 from rag_eval.results.faces import face
 from rag_eval.results.frames import frame_columns
@@ -158,6 +159,23 @@ class BatchEvalResult(BatchSummary):
     composite_scores: npt.NDArray[np.float64] = field(repr=False)
     sample_passed: npt.NDArray[np.bool_] = field(repr=False)
     results: Sequence[EvalResult] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.composite_aggregate is None:
+            object.__delattr__(self, "composite_aggregate")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Compute ``composite_aggregate`` when it is looked at first, where None was given.
+
+            Of a few rows it takes as long as their scores, and not everybody looks at it.
+            """
+            if name != "composite_aggregate":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            found = aggregate_composite(self.composite_scores, self.sample_passed)
+            object.__setattr__(self, name, found)
+            return found
 
     def __len__(self) -> int:
         return self.n_rows

@@ -12,16 +12,10 @@ import numpy.typing as npt
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import signature_of
 from rag_eval.options.verdict_settings import VerdictSettings
-from rag_eval.results.aggregates import (
-    CompositeAggregate,
-    MatrixAggregates,
-    MetricAggregate,
-    aggregate_composite,
-    without_means,
-)
+from rag_eval.results.aggregates import MatrixAggregates, without_means
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.regressions import Baseline, compare_means
-from rag_eval.results.row import ByMetric, CostTracker, EvalResult
+from rag_eval.results.row import CostTracker, EvalResult
 from rag_eval.results.totals import ScoreBlocks, ScoreTotals
 from rag_eval.results.verdicts import Refusals, judge_rows
 from rag_eval.samples import MetricId
@@ -52,13 +46,14 @@ def summary_of(
     histogram, and the signature says so.
     """
     aggregates, composite = totals.aggregates(blocks)
-    aggregates = without_means(plan, aggregates)
-    fields = _fields(plan, aggregates, composite, totals.n_passed, totals.refusals, run)
+    fields = _fields(plan, totals.n_rows, totals.n_passed, totals.refusals, run)
     if blocks is None:
         signature = fields["signature"]
         options = {**signature.options, "quantiles": "sketch"}
         fields["signature"] = replace(signature, options=options)
-    return BatchSummary(**fields)
+    return BatchSummary(
+        **fields, aggregates=without_means(plan, aggregates), composite_aggregate=composite
+    )
 
 
 def batch_of(
@@ -70,12 +65,13 @@ def batch_of(
 ) -> BatchEvalResult:
     """The result of a batch from its score matrix."""
     verdicts = judge_rows(scores, plan, null_reasons)
-    aggregates = MatrixAggregates(plan, scores, verdicts.metric_passed)
-    composite = aggregate_composite(verdicts.composite, verdicts.passed)
     refusals = Refusals()
     refusals.add(scores, null_reasons, plan)
+    n_passed = int(verdicts.passed.sum())
     return BatchEvalResult(
-        **_fields(plan, aggregates, composite, int(verdicts.passed.sum()), refusals, run),
+        **_fields(plan, len(scores), n_passed, refusals, run),
+        aggregates=MatrixAggregates(plan, scores, verdicts.metric_passed),
+        composite_aggregate=None,  # type: ignore[arg-type]  # computed when it is looked at
         scores=scores,
         null_reasons=null_reasons,
         composite_scores=verdicts.composite,
@@ -85,22 +81,15 @@ def batch_of(
 
 
 def _fields(
-    plan: Plan,
-    aggregates: ByMetric[MetricAggregate],
-    composite: CompositeAggregate,
-    n_passed: int,
-    refusals: Refusals,
-    run: RunFacts,
+    plan: Plan, n_rows: int, n_passed: int, refusals: Refusals, run: RunFacts
 ) -> dict[str, Any]:
-    """The fields of a :class:`BatchSummary`."""
+    """The fields of a :class:`BatchSummary` that are no statistics."""
     judging = run["judging"]
     return {
         "metrics": plan.columns,
-        "n_rows": composite.n_rows,
+        "n_rows": n_rows,
         "n_passed": n_passed,
-        "aggregates": aggregates,
-        "composite_aggregate": composite,
-        "passed": 0 < composite.n_rows == n_passed,
+        "passed": 0 < n_rows == n_passed,
         "total_duration_ms": run["duration_ms"],
         "evaluated_at": run["evaluated_at"],
         "signature": signature_of(plan),

@@ -13,6 +13,7 @@ from rag_eval.samples import MetricId, NullReason
 
 NOT_JUDGED: Final = -1
 """In the place of a verdict: there is none, or a file does not say."""
+_REFUSAL: Final = int(NullReason.REFUSAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,9 @@ def judge_rows(
     else:
         reached = _any_measured(measured, plan, is_composed)
         if null_reasons is not None:
-            reached |= _only_refused(measured, null_reasons, plan)
+            refused = null_reasons == _REFUSAL
+            if refused.any():
+                reached |= _only_refused(measured, refused, null_reasons, plan)
     return Verdicts(composite, metric_passed, (metric_passed | ~measured).all(axis=1) & reached)
 
 
@@ -78,13 +81,15 @@ def _any_measured(
 
 
 def _only_refused(
-    measured: npt.NDArray[np.bool_], null_reasons: npt.NDArray[np.uint8], plan: Plan
+    measured: npt.NDArray[np.bool_],
+    refused: npt.NDArray[np.bool_],
+    null_reasons: npt.NDArray[np.uint8],
+    plan: Plan,
 ) -> npt.NDArray[np.bool_]:
     """Rows that claim nothing which could fail: what could is null for a refusal.
 
     A ground truth that is not there takes nothing from it.
     """
-    refused = null_reasons == NullReason.REFUSAL
     truths = np.array(["ground_truth" in plan.specs[metric].fields for metric in plan.columns])
     no_truth = (null_reasons == NullReason.MISSING_FIELD) & truths
     gating = _gating(plan)
@@ -157,16 +162,14 @@ def _in_composite(metric: MetricId, plan: Plan) -> bool:
 def _metric_passed(
     scores: npt.NDArray[np.float64], measured: npt.NDArray[np.bool_], plan: Plan
 ) -> npt.NDArray[np.bool_]:
-    passed = measured.copy()
+    limits = [plan.thresholds[metric] for metric in plan.columns]
     with np.errstate(invalid="ignore"):
-        for column, metric in enumerate(plan.columns):
-            threshold = plan.thresholds[metric]
-            if threshold is None:
-                continue
-            if plan.specs[metric].higher_is_better:
-                passed[:, column] = scores[:, column] >= threshold
-            else:
-                passed[:, column] = scores[:, column] <= threshold
+        passed = np.asarray(scores >= np.array(limits, np.float64), np.bool_)  # NaN for None
+        for column, (metric, limit) in enumerate(zip(plan.columns, limits, strict=True)):
+            if limit is None:
+                passed[:, column] = measured[:, column]
+            elif not plan.specs[metric].higher_is_better:
+                passed[:, column] = scores[:, column] <= limit
     return passed
 
 
@@ -176,11 +179,12 @@ def _composite(
     composite = np.full(len(scores), np.nan)
     if not plan.metrics:
         return composite
-    columns = [plan.columns.index(metric) for metric in plan.metrics]
-    weights = np.where(measured[:, columns], [plan.weights[m] for m in plan.metrics], 0.0)
+    if plan.metrics != plan.columns:
+        columns = [plan.columns.index(metric) for metric in plan.metrics]
+        scores, measured = scores[:, columns], measured[:, columns]
+    weights = np.where(measured, [plan.weights[metric] for metric in plan.metrics], 0.0)
     # Summed one after the other, metric by metric: the bits of a plain loop.
-    weighted = np.where(measured, scores, 0.0)[:, columns] * weights
-    total = np.add.accumulate(weighted, axis=1)[:, -1]
+    total = np.add.accumulate(np.where(measured, scores, 0.0) * weights, axis=1)[:, -1]
     weight_sum = np.add.accumulate(weights, axis=1)[:, -1]
     np.divide(total, weight_sum, out=composite, where=weight_sum > 0)
     return composite

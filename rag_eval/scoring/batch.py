@@ -21,6 +21,7 @@ from rag_eval.inputs.objects import (
     object_blocks,
     row_count,
 )
+from rag_eval.inputs.row_blocks import are_one_block
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.inputs.schemas.maps import FieldMap
 from rag_eval.options.declared import declared
@@ -175,6 +176,9 @@ class BatchJob:
                 f"samples must be a list of samples, got {type(samples).__name__}{_remedy(samples)}"
             )
         threads = thread_count(options.get("threads"))
+        n_rows = row_count(samples)
+        if not as_table and are_one_block(n_rows):
+            threads = 1  # to start another takes longer than to score a row
         self._limit = declared(RegressionOptions)["regression_threshold"].of(options)
         self._baseline, notes = checked_baseline(
             self._plan,
@@ -212,7 +216,7 @@ class BatchJob:
                 threads,
                 stop=self._stop,
             ),
-            progress_of(options.get("on_progress"), row_count(samples)),
+            progress_of(options.get("on_progress"), n_rows),
             stop=self._stop,
         )
 

@@ -22,7 +22,7 @@ from rag_eval.plumbing.interrupts import StopFlag, in_thread
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.samples import MetricId
-from rag_eval.scoring.explaining import scored_row
+from rag_eval.scoring.explaining import explained_rows, scored_row
 
 if TYPE_CHECKING:
     from rag_eval.scoring.engine import ScoredBlock
@@ -190,5 +190,6 @@ def _explained(
     clock: Clock,
 ) -> EvalResult:
     row = None if judged is None else judged[0]
-    result = scored_row(sample, batch, 0, plan, row).explained(clock.now())
+    scored = scored_row(sample, batch, 0, plan, row)
+    [result] = explained_rows([scored], clock.now(), lazily=True)
     return replace(result, duration_ms=clock.elapsed_ms)

@@ -134,7 +134,7 @@ class ScoredRow:
         metrics: ByMetric[MetricResult]
         cost = _NO_COST
         if lazily and not (self.found or self.judged or self.plan.calibrations):
-            metrics = LazyMetrics(self, metric_passed)
+            metrics = LazyMetrics.of(self, metric_passed)
         else:
             words, cost = self._words()
             metrics = ByMetric(self.metric_results(metric_passed, words))
@@ -209,27 +209,41 @@ class ShownMetric(NamedTuple):
 
 
 class LazyMetrics(ByMetric[MetricResult]):
-    """The metrics of a row that kernels alone scored; explained when one is looked at."""
+    """The metrics of a row that kernels alone scored; explained when one is looked at.
+
+    Made of values, it is a :class:`ByMetric` as any other.
+    """
 
     __slots__ = ("_passed", "_row")
-    _row: ScoredRow
+    _row: ScoredRow | None
     _passed: Sequence[bool]
 
-    def __init__(self, row: ScoredRow, passed: Sequence[bool]) -> None:
-        object.__setattr__(self, "_row", row)
-        object.__setattr__(self, "_passed", passed)
+    def __init__(self, values: Mapping[MetricId, MetricResult]) -> None:
+        super().__init__(values)
+        object.__setattr__(self, "_row", None)
+
+    @classmethod
+    def of(cls, row: ScoredRow, passed: Sequence[bool]) -> LazyMetrics:
+        """Those of a scored row."""
+        metrics = cls.__new__(cls)
+        object.__setattr__(metrics, "_row", row)
+        object.__setattr__(metrics, "_passed", passed)
+        return metrics
 
     def __getattr__(self, name: str) -> Any:
         if name != "_values":
             return super().__getattr__(name)
-        words = self._row.native_words(self._row.plan.columns)
-        values = self._row.metric_results(self._passed, words)
+        row = self._row
+        assert row is not None
+        values = row.metric_results(self._passed, row.native_words(row.plan.columns))
         object.__setattr__(self, "_values", values)
         return values
 
-    def shown(self) -> list[ShownMetric]:
+    def shown(self) -> Sequence[MetricResult | ShownMetric]:
         """All metrics, in a third of the time."""
         row = self._row
+        if row is None:
+            return tuple(self._values.values())
         words = row.native_words(row.plan.columns, quotes=False)
         found = []
         columns = zip(row.plan.columns, row.scores.tolist(), self._passed, strict=True)
@@ -250,14 +264,14 @@ class LazyMetrics(ByMetric[MetricResult]):
         return found
 
     @property
-    def details(self) -> kernels.RowDetails | kernels.GroundedDetails:
-        """What kernels found in the row."""
-        return self._row.details
+    def details(self) -> kernels.RowDetails | kernels.GroundedDetails | None:
+        """What kernels found in the row, if it is known."""
+        return None if self._row is None else self._row.details
 
     @property
     def columns(self) -> tuple[MetricId, ...]:
         """Those that the row has."""
-        return self._row.plan.columns
+        return tuple(self._values) if self._row is None else self._row.plan.columns
 
     def __iter__(self) -> Iterator[MetricId]:
         return iter(self.columns)

@@ -94,7 +94,7 @@ class Measurability:
         """The metrics that are null in every row because a field is missing."""
         if not self._has_rows:
             return ()
-        columns = zip(self._plan.columns, self._null, strict=True)
+        columns = zip(self._plan.columns, self._null.tolist(), strict=True)
         return tuple(metric for metric, is_null in columns if is_null)
 
     def left_out(self, found: Sequence[FieldMap] = ()) -> tuple[MetricId, ...]:
