@@ -60,6 +60,12 @@ _GATES: Final = declared(RunOptions)
     help="If no run of this dataset has passed, compare the rows shared with the nearest dataset "
     "in the store.",
 )
+@click.option(
+    "--spend",
+    is_flag=True,
+    help="Share --alpha among all gates since the pinned run, or the first that passed: if nothing "
+    "changed, the chance that any of them fails is at most alpha. Needs --run.",
+)
 @flag_of(_GATES["policy"], help="Rule that decides the verdict; see above [no-regression].")
 @TEST_FLAGS
 @flag_of(_GATES["care"])
@@ -129,6 +135,10 @@ def gate_command(new: str | None, **flags: Any) -> int:
     next baseline. With a store, a run must therefore pass against both the last passing run and the
     pinned one; to pin a run: rag-eval baseline pin. Without a baseline only the guards decide.
 
+    Each gate has a chance of 5 % of a false alarm against each baseline, so 20 builds that change
+    nothing have one more often than not. With --spend all gates since the pinned run share the 5 %.
+    Each of them then needs clearer evidence, so it finds larger drops only.
+
     \b
     Examples:
       rag-eval gate today.jsonl --baseline main.jsonl
@@ -181,7 +191,13 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
         raise InputError("NEW and --run exclude each other: give one run to gate")
     of_store = {name: flags[name] for name in ("branch", "pin", "shared_rows")} | {"extra": files}
     if run_id is not None:
-        return gate_stored(RunStore(store, create=False), run_id, **of_store, **options)
+        kept = RunStore(store, create=False)
+        return gate_stored(kept, run_id, spend=flags["spend"], **of_store, **options)
+    if flags["spend"]:
+        raise InputError(
+            "--spend counts the gates of stored runs: save the run with rag-eval run --store, then "
+            "rag-eval gate --store --run latest --spend"
+        )
     if new is None:
         raise InputError(
             "no run to gate: give a result file, or --store --run latest for the last stored run"

@@ -18,7 +18,8 @@ _PANELS: Final = {
     "Gates": "min_pass_rate min_mean max_mean max_judge_failures baseline baselines gating policy "
     "margin tolerance lower_is_better cluster_by slices max_null_rate max_null_rise "
     "max_missing_rows shared_rows edited critical "
-    "critical_fails care store run_id pin branch regression_threshold allow_signature_mismatch",
+    "critical_fails care store run_id spend pin branch regression_threshold "
+    "allow_signature_mismatch",
     "Output": "form output prefix summary html junit gitlab markdown github quiet store_columns "
     "slice_by gold_dir resume restart top sort ranks",
     "LLM judge": "mode judge metric_modes judge_style judge_repeat cascade_band "

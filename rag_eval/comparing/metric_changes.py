@@ -77,15 +77,15 @@ def metric_changes(
 def _enough_patterns(
     members: Sequence[Member], n_parts: int, options: ComparisonOptions
 ) -> ComparisonOptions:
-    """The options, with enough sign patterns for the larger of the two families to reject.
+    """The options, with enough sign patterns for the family that decides to reject.
 
-    A drawn p value is at least 1 / (1 + patterns), and with k tests the first has to be below
-    alpha / k: with too few patterns not even the largest loss would be found.
+    A drawn p value is at least 1 / (1 + patterns), and by Holm's method with k tests the first has
+    to be below alpha / k: with too few patterns not even the largest loss would be found.
     """
-    n_gating = sum(member.gating for member in members)
     # The scores and the nulls of each metric.
-    n_tests = 2 * n_parts * max(n_gating, len(members) - n_gating)
-    least = math.ceil(_PATTERNS_TO_REJECT * n_tests / options.alpha)
+    n_tests = 2 * n_parts * sum(member.gating for member in members)
+    n_steps = max(1, n_tests) if options.adjust == "holm" else 1
+    least = math.ceil(_PATTERNS_TO_REJECT * n_steps / options.alpha)
     return replace(options, n_resamples=max(options.n_resamples, least))
 
 

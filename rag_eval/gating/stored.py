@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rag_eval.errors import SignatureMismatchError
 from rag_eval.gating.against import NamedBaseline, gate
+from rag_eval.gating.spending import check_spending, spending_of
 from rag_eval.gating.verdicts import GateReport
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.summaries import NOT_COMPARABLE
@@ -36,6 +37,7 @@ def gate_stored(
     fallback_branch: str | None = FALLBACK_BRANCH,
     pin: str = DEFAULT_PIN,
     shared_rows: bool = False,
+    spend: bool = False,
     extra: Sequence[NamedBaseline] = (),
     **options: Any,
 ) -> GateReport:
@@ -48,6 +50,9 @@ def gate_stored(
         An id, its first characters, or ``latest``.
     branch, fallback_branch, pin, shared_rows
         As for :func:`store_baselines`. Default branch: that of the run.
+    spend : bool
+        Share ``alpha`` among all gates of the release line: see
+        :func:`rag_eval.gating.spending.spending_of`.
     extra : sequence of NamedBaseline
         Further baselines.
     **options
@@ -57,6 +62,9 @@ def gate_stored(
     -------
     GateReport
     """
+    alpha = options.get("alpha", 0.05)
+    if spend:
+        check_spending(options.get("policy", "no-regression"), alpha)
     record = store.record(run_id)
     run = _loaded(store, record)
     baselines, notes = store_baselines(
@@ -70,9 +78,21 @@ def gate_stored(
         shared_rows=shared_rows,
         force=bool(options.get("force")),
     )
+    spending = None
+    # Without a baseline there is no test, and the line has not begun.
+    if spend and (n_baselines := len(baselines) + len(extra)):
+        spending = spending_of(
+            store,
+            record,
+            alpha=alpha,
+            n_baselines=n_baselines,
+            pin=pin,
+            any_dataset=shared_rows,
+        )
+        options["alpha"] = spending.level
     report = gate(run, [*baselines, *extra], **options)
     store.set_status(record.run_id, "passed" if report.passed else "failed")
-    return replace(report, notices=(*report.notices, *notes))
+    return replace(report, notices=(*report.notices, *notes), spending=spending)
 
 
 def gate_against_store(

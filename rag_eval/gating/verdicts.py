@@ -129,6 +129,31 @@ class FalseAlarmRate(JsonRecord):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spending(JsonRecord):
+    """The part of alpha that one gate of a release line spends.
+
+    Attributes
+    ----------
+    alpha : float
+        Chance of any false alarm over the whole line, however long it becomes.
+    gate_number : int
+        Which gate of the line this is, from 1.
+    line_start : str or None
+        The run after which the line begins: the pinned one, or the first that passed. None if there
+        is none, so that all runs of the dataset count.
+    n_baselines : int
+    level : float
+        Level of this gate against each baseline.
+    """
+
+    alpha: float
+    gate_number: int
+    line_start: str | None
+    n_baselines: int
+    level: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
     """Whether a run passes, and why.
 
@@ -151,6 +176,9 @@ class GateReport:
     false_alarms : FalseAlarmRate or None
         For policies without a stated error rate.
     alpha : float
+        Significance level against each baseline.
+    spending : Spending or None
+        How this level was shared among the gates of a release line, if it was.
     max_null_rise, max_missing_rows : float or None
         What may be missing; None for the policies of other tools, which do not look at it.
     adjust : {"max-t", "holm"}
@@ -171,6 +199,7 @@ class GateReport:
     notices: tuple[str, ...] = ()
     false_alarms: FalseAlarmRate | None = None
     alpha: float = 0.05
+    spending: Spending | None = None
     max_null_rise: float | None = None
     max_missing_rows: float | None = None
     adjust: FamilyRule = "max-t"

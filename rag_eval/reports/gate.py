@@ -51,9 +51,8 @@ def policy_lines(report: GateReport) -> list[str]:
     alpha = f"{100 * report.alpha:.4g} %"
     if report.policy == "no-regression":
         return [
-            f"no-regression: if nothing changed, a build fails at most {alpha} of the time against "
-            "each baseline; a pass does not prove that nothing regressed. Drops of at most "
-            f"{_tolerance(report)} pass (--tolerance)"
+            f"no-regression: if nothing changed, {_rate(report)}; a pass does not prove that "
+            f"nothing regressed. Drops of at most {_tolerance(report)} pass (--tolerance)"
         ]
     if report.policy == "non-inferior":
         return [
@@ -68,6 +67,19 @@ def policy_lines(report: GateReport) -> list[str]:
         f"simulated builds failed ({found.n_rows:,} rows, {100 * found.tied:.0f} % of them with "
         "identical scores in both runs)"
     ]
+
+
+def _rate(report: GateReport) -> str:
+    found = report.spending
+    if found is None:
+        alpha = f"{100 * report.alpha:.4g} %"
+        return f"a build fails at most {alpha} of the time against each baseline"
+    since = "" if found.line_start is None else f" since {found.line_start}"
+    against = "its baseline" if found.n_baselines == 1 else f"each of {found.n_baselines} baselines"
+    return (
+        f"all gates{since} together fail at most {100 * found.alpha:.4g} % of the time (--spend); "
+        f"this is gate {found.gate_number}, with {100 * found.level:.2g} % against {against}"
+    )
 
 
 def _tolerance(report: GateReport) -> str:

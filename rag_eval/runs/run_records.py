@@ -65,6 +65,8 @@ class RunRecord:
     signature : Signature or None
     settings : VerdictSettings or None
     n_judgements, n_failed_judgements : int
+    gate_number : int or None
+        Which gate of its release line its gate was, if the line shares one significance level.
     pins : tuple of str
         The names under which it is pinned.
     """
@@ -86,6 +88,7 @@ class RunRecord:
     settings: VerdictSettings | None = field(default=None, repr=False)
     n_judgements: int = 0
     n_failed_judgements: int = 0
+    gate_number: int | None = None
     pins: tuple[str, ...] = ()
 
     @property
@@ -127,6 +130,7 @@ class RunRecord:
             "settings": None if self.settings is None else self.settings.to_dict(),
             "nJudgements": self.n_judgements,
             "nFailedJudgements": self.n_failed_judgements,
+            "gateNumber": self.gate_number,
             "pins": list(self.pins),
         }
 
@@ -152,6 +156,7 @@ class _Stored(msgspec.Struct):
     config: dict[str, Any]
     n_judgements: _Count
     n_failed_judgements: _Count
+    gate_number: Annotated[int, msgspec.Meta(gt=0)] | None
 
 
 def stored_record(columns: Mapping[str, Any], pins: Iterable[str]) -> RunRecord:

@@ -37,7 +37,7 @@ _PIN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _COLUMNS: Final = (
     "seq, run_id, created_at, status, gated, dataset_hash, git_commit, branch, dirty, "
     "library_version, n_rows, metrics, lower_is_better, signature, settings, aggregates, config, "
-    "n_judgements, n_failed_judgements"
+    "n_judgements, n_failed_judgements, gate_number"
 )
 
 
@@ -175,7 +175,8 @@ class RunStore:
     ) -> list[str]:
         """Delete old runs and make the file smaller.
 
-        Pinned runs stay, and so does the newest run of each dataset and settings that passed.
+        Pinned runs stay. So do, of each dataset and settings, the newest run that passed and the
+        one with the highest gate number, by which the gates of a release line are counted.
 
         Parameters
         ----------
@@ -200,7 +201,12 @@ class RunStore:
             for record in reversed(records)
             if record.status == "passed"
         }
-        held = newest | set(passing.values())
+        numbered = {
+            (record.dataset_hash, str(record.signature)): record.run_id
+            for record in sorted(records, key=lambda record: record.gate_number or 0)
+            if record.gate_number is not None
+        }
+        held = newest | {*passing.values(), *numbered.values()}
         latest = None if older_than is None else self._now().astimezone(UTC) - older_than
         gone = [
             record.run_id

@@ -67,6 +67,10 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE runs ADD COLUMN gated INTEGER NOT NULL DEFAULT 1 CHECK (gated IN (0, 1))",
         "ALTER TABLE runs ADD COLUMN settings TEXT",
     ),
+    (
+        # Of a gate that shared its level with others of the release line.
+        "ALTER TABLE runs ADD COLUMN gate_number INTEGER CHECK (gate_number > 0)",
+    ),
 )
 """The steps that upgrade a file from each version to the next; an empty file has version 0.
 

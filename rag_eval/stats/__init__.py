@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rag_eval.stats.moment_intervals import interval_of_moments as interval_of_moments
     from rag_eval.stats.multiplicity import benjamini_hochberg as benjamini_hochberg
     from rag_eval.stats.multiplicity import holm as holm
+    from rag_eval.stats.multiplicity import spending_level as spending_level
     from rag_eval.stats.omk.bootstrap import mulberry32_indices as mulberry32_indices
     from rag_eval.stats.paired import McNemarResult as McNemarResult
     from rag_eval.stats.paired import SignFlipResult as SignFlipResult
@@ -79,7 +80,7 @@ _HOMES: Final = {
     "intervals": ("Interval", "wilson_interval"),
     "mean_intervals": ("mean_interval",),
     "moment_intervals": ("interval_of_moments",),
-    "multiplicity": ("benjamini_hochberg", "holm"),
+    "multiplicity": ("benjamini_hochberg", "holm", "spending_level"),
     "rag_eval.stats.omk.bootstrap": ("mulberry32_indices",),
     "paired": (
         "McNemarResult",

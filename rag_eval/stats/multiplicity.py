@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import is_number
+from rag_eval.plumbing.checked_values import is_number, whole_from_one
 from rag_eval.stats.arrays import Floats
 
 
@@ -60,6 +60,29 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, 
         p_values,
         lambda p: np.minimum.accumulate((p * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1],
     )
+
+
+def spending_level(alpha: float, number: int) -> float:
+    """The level of one test in a sequence that has no planned end.
+
+    Test number k has the level ``alpha / sqrt(k) - alpha / sqrt(k + 1)``. The first k tests have
+    ``alpha * (1 - 1 / sqrt(k + 1))`` together, so the chance of any false alarm in all of them is
+    at most ``alpha``, whatever the dependence between the tests.
+
+    Parameters
+    ----------
+    alpha : float
+        Between 0 and 1.
+    number : int
+        Of this test, from 1.
+
+    References
+    ----------
+    Alpha spending as of Foster and Stine, Alpha-investing (2008), and Tian and Ramdas, Online
+    control of the familywise error rate (2021); the levels fall like ``k ** -1.5``.
+    """
+    k = whole_from_one(number, "number")
+    return alpha * (1 / math.sqrt(k) - 1 / math.sqrt(k + 1))
 
 
 def _adjusted(

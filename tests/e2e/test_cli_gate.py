@@ -404,6 +404,33 @@ def test_a_run_that_no_gate_passed_is_no_baseline(
     assert [run["status"] for run in listed()][::2] == ["failed", "passed"]
 
 
+def test_the_gates_of_a_release_line_share_alpha(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = stored(0)
+    asked = ("--store", "--run", "latest", "--spend")
+    assert gate(*asked).stdout.startswith("PASS  NEW")
+    stored(0)
+    done = gate(*asked)
+    assert done.exit_code == 0, done.stderr
+    assert (
+        f"no-regression: if nothing changed, all gates since {first} together fail at most 5 % of "
+        "the time (--spend); this is gate 1, with 1.5 % against its baseline;" in done.stdout
+    )
+    again = json.loads(gate(*asked, "--format", "json").stdout)
+    assert again["spending"] == {
+        "alpha": 0.05,
+        "gateNumber": 1,
+        "lineStart": first,
+        "nBaselines": 1,
+        "level": again["alpha"],
+    }
+    unsaved = gate("rows.jsonl", "--store", "--spend")
+    assert unsaved.exit_code == 2
+    assert "--spend counts the gates of stored runs" in unsaved.stderr
+
+
 def test_two_profiles_in_one_store_do_not_block_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

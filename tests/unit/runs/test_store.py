@@ -141,6 +141,7 @@ def test_the_record_of_a_run(store: RunStore) -> None:
         "settings": None,
         "nJudgements": 7,
         "nFailedJudgements": 2,
+        "gateNumber": None,
         "pins": [],
     }
     assert store.record(run_id) == store.record("latest") == record
