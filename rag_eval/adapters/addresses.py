@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rag_eval.errors import InputError, suggestion
+from rag_eval.judge.call_options import DEFAULT, checked_call_options
 from rag_eval.judge.replies import CALL_TIMEOUT_S, SchemaJudge
-from rag_eval.judge.server_urls import VENDOR_URLS, checked_server_url, key_for
+from rag_eval.judge.server_urls import (
+    VENDOR_URLS,
+    checked_http_places,
+    checked_server_url,
+    key_for,
+)
 
+# They have options of their own, or belong to the address.
+_NOT_OF_BODIES: Final = frozenset(
+    {
+        *("allow_http", "api_key", "base_url", "max_output_tokens", "model", "reasoning_effort"),
+        *("structured", "temperature", "timeout_s"),
+    }
+)
 _FORMS: Final = (
     "use openai:MODEL, anthropic:MODEL, or the URL of an OpenAI-compatible server followed by "
     "#MODEL, such as http://127.0.0.1:11434/v1#MODEL"
@@ -35,7 +48,9 @@ class JudgeAddress:
     base_url: str
 
 
-def parsed_address(text: str, *, base_url: str | None = None) -> JudgeAddress:
+def parsed_address(
+    text: str, *, base_url: str | None = None, allow_http: Container[str] | None = ()
+) -> JudgeAddress:
     """The address that a text spells; no key and no SDK is needed for it.
 
     Parameters
@@ -44,6 +59,8 @@ def parsed_address(text: str, *, base_url: str | None = None) -> JudgeAddress:
         ``openai:MODEL``, ``anthropic:MODEL``, or a URL with the model after ``#``.
     base_url : str, optional
         Another server than the vendor's that speaks its protocol; not with a URL.
+    allow_http : container of str or None
+        As for :func:`~rag_eval.judge.server_urls.checked_server_url`.
 
     Raises
     ------
@@ -58,7 +75,7 @@ def parsed_address(text: str, *, base_url: str | None = None) -> JudgeAddress:
                 "not with a judge's URL"
             )
         url, _, model = text.partition("#")
-        checked = checked_server_url(url)
+        checked = checked_server_url(url, allow_http)
         if not model.strip():
             raise InputError(f"the judge {checked} names no model; write {checked}#MODEL")
         return JudgeAddress("openai", model.strip(), checked)
@@ -69,7 +86,9 @@ def parsed_address(text: str, *, base_url: str | None = None) -> JudgeAddress:
         raise InputError(f"unknown judge {text!r}{hint}; {_FORMS}")
     if not model.strip():
         raise InputError(f"the judge {text!r} names no model; {_FORMS}")
-    server = VENDOR_URLS[provider] if base_url is None else checked_server_url(base_url)
+    server = VENDOR_URLS[provider]
+    if base_url is not None:
+        server = checked_server_url(base_url, allow_http)
     return JudgeAddress(provider, model.strip(), server)
 
 
@@ -78,6 +97,8 @@ def judge_from_address(
     *,
     base_url: str | None = None,
     timeout_s: float = CALL_TIMEOUT_S,
+    options: Mapping[str, Any] | None = None,
+    allow_http: Sequence[str] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> SchemaJudge:
     """The judge at an address.
@@ -92,23 +113,45 @@ def judge_from_address(
     base_url : str, optional
     timeout_s : float, default 60
         For one call.
+    options : mapping, optional
+        What each call is made with; see :func:`~rag_eval.judge.call_options.checked_call_options`.
+    allow_http : sequence of str
+        ``HOST:PORT`` of servers on other machines that may be called by plain http.
     environment : mapping
         Where keys are looked up; nothing else is read from it.
 
     Raises
     ------
     InputError
-        A malformed address, or a key that is not set.
+        A malformed address, an option that the protocol does not have, or a key that is not set.
     MissingExtraError
         Its SDK is not installed.
     """
-    address = parsed_address(text, base_url=base_url)
+    places = checked_http_places(allow_http, "allow_http")
+    address = parsed_address(text, base_url=base_url, allow_http=places)
     key = key_for(address.base_url, environment)
+    given = checked_call_options(options or {})
+    if "seed" in given and address.provider == "anthropic":
+        raise InputError("judge_options: Anthropic's protocol has no seed")
+    extra = given.pop("extra_body", {})
+    for name in extra:
+        if name in _NOT_OF_BODIES:
+            raise InputError(f"judge_options: extra_body.{name} cannot be set there")
+    if given.get("temperature") == DEFAULT:
+        given["temperature"] = None
     if address.provider == "openai":
         from rag_eval.adapters.openai import create_openai_judge as create
     else:
         from rag_eval.adapters.anthropic import create_anthropic_judge as create
-    return create(address.model, api_key=key, base_url=address.base_url, timeout_s=timeout_s)
+    return create(
+        address.model,
+        api_key=key,
+        base_url=address.base_url,
+        timeout_s=timeout_s,
+        allow_http=places,
+        **given,
+        **extra,
+    )
 
 
 def checked_addresses(text: str) -> list[str]:
@@ -124,7 +167,7 @@ def checked_addresses(text: str) -> list[str]:
     for part in texts:
         if not part:
             raise InputError(f"the judge's address is empty in {text!r}; {_FORMS}")
-        address = parsed_address(part)
+        address = parsed_address(part, allow_http=None)
         if address in addresses:
             raise InputError(f"the judge {part!r} is given twice")
         addresses.append(address)

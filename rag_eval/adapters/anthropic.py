@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from rag_eval.adapters.served_judge import CallSettings, ServedJudge, Wire, served_judge
+from rag_eval.judge.call_options import checked_headers
 from rag_eval.judge.replies import CALL_TIMEOUT_S
 
 
@@ -37,9 +39,11 @@ _WIRE: Final = Wire(
     limits=("max_tokens",),
     structure="output_config",
     form=lambda schema: {"format": {"type": "json_schema", "schema": schema}},
+    effort=lambda effort: {"output_config": {"effort": effort}},
     optional=("temperature", "output_config"),
     shape=_Message,
     said=_said,
+    thought=lambda answer: any("thinking" in block.type for block in answer.content),
     # Tokens that the vendor's own cache took or gave are counted apart from the others.
     usage=(
         *("input_tokens", "output_tokens"),
@@ -57,6 +61,9 @@ def create_anthropic_judge(
     max_output_tokens: int = 2048,
     timeout_s: float = CALL_TIMEOUT_S,
     structured: bool = True,
+    reasoning_effort: str | None = None,
+    extra_headers: Mapping[str, str] | None = None,
+    allow_http: Sequence[str] = (),
     **extra: Any,
 ) -> ServedJudge:
     """A judge on Anthropic's SDK.
@@ -79,6 +86,13 @@ def create_anthropic_judge(
         For one call. A run's ``call_timeout_s`` can end it earlier, not later.
     structured : bool
         Hold replies to their JSON schema, where the server can do so.
+    reasoning_effort : str, optional
+        How long a reasoning model may think, such as ``low``.
+    extra_headers : mapping, optional
+        Further headers of each call, for gateways. They are not part of the judge's identity and
+        are never logged or written.
+    allow_http : sequence of str
+        ``HOST:PORT`` of servers on other machines that may be called by plain http.
     **extra
         Further parameters of a message, as ``thinking`` or ``system``.
 
@@ -89,5 +103,14 @@ def create_anthropic_judge(
     MissingExtraError
         The SDK is not installed.
     """
-    settings = CallSettings(model, temperature, max_output_tokens, structured, timeout_s, extra)
-    return served_judge(_WIRE, settings, base_url, api_key)
+    settings = CallSettings(
+        model,
+        temperature,
+        max_output_tokens,
+        structured,
+        timeout_s,
+        extra,
+        reasoning_effort,
+        checked_headers(extra_headers or {}, "extra_headers"),
+    )
+    return served_judge(_WIRE, settings, base_url, api_key, allow_http)

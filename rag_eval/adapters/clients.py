@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -36,11 +36,13 @@ _CLOSING: Final[set[asyncio.Task[Any]]] = set()
 _Holder: TypeAlias = "AsyncGenerator[Any, None]"
 
 
-def http_client(base_url: str, key: str, timeout_s: float) -> httpx2.AsyncClient:
+def http_client(
+    base_url: str, key: str, timeout_s: float, headers: Mapping[str, str] | None = None
+) -> httpx2.AsyncClient:
     """A client that follows no redirect, and sends no header and reads no body beyond what it must.
 
     Proxies of the environment are used for https alone, which they cannot read, and never for a
-    server on this machine.
+    server on this machine. ``headers`` are sent with each call.
     """
     import httpx2
 
@@ -48,6 +50,7 @@ def http_client(base_url: str, key: str, timeout_s: float) -> httpx2.AsyncClient
         request.headers = httpx2.Headers(_sent_headers(request.headers.raw, key))
         request.headers["host"] = request.url.netloc.decode("ascii")
         request.headers["accept-encoding"] = "gzip"
+        request.headers.update(headers or {})
 
     async def bound(response: httpx2.Response) -> None:
         # The client would unpack a body of any length into memory, that of an error as well.
@@ -64,7 +67,7 @@ def http_client(base_url: str, key: str, timeout_s: float) -> httpx2.AsyncClient
         timeout=httpx2.Timeout(timeout_s),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
         follow_redirects=False,
-        trust_env=not is_loopback(base_url),
+        trust_env=base_url.startswith("https:") and not is_loopback(base_url),
         event_hooks={"request": [clean], "response": [bound]},
     )
 

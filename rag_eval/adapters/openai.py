@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from rag_eval.adapters.answers import token_count
 from rag_eval.adapters.served_judge import CallSettings, ServedJudge, Wire, served_judge
+from rag_eval.judge.call_options import checked_headers
 from rag_eval.judge.replies import CALL_TIMEOUT_S
 
 
@@ -16,6 +19,9 @@ class _Part(msgspec.Struct):
 
 class _Message(msgspec.Struct):
     content: str | list[_Part] | None = None
+    # Two names of one thing, at servers of open models.
+    reasoning_content: Any = None
+    reasoning: Any = None
     refusal: str | None = None
 
 
@@ -29,6 +35,19 @@ class _Completion(msgspec.Struct):
     # Checked apart: a reply is not lost when its server cannot count.
     usage: Any = None
     model: Any = None
+
+
+def _thought(answer: _Completion) -> bool:
+    message = answer.choices[0].message if answer.choices else _Message()
+    details = (
+        answer.usage.get("completion_tokens_details") if isinstance(answer.usage, dict) else None
+    )
+    return bool(
+        message.reasoning_content
+        or message.reasoning
+        or (isinstance(message.content, str) and message.content.lstrip().startswith("<think>"))
+        or token_count(details, "reasoning_tokens")
+    )
 
 
 def _said(answer: _Completion) -> tuple[str, str | None]:
@@ -53,10 +72,12 @@ _WIRE: Final = Wire(
         "type": "json_schema",
         "json_schema": {"name": "reply", "strict": True, "schema": schema},
     },
+    effort=lambda effort: {"reasoning_effort": effort},
     optional=("temperature", "max_completion_tokens", "max_tokens", "response_format"),
     reserved=("n",),
     shape=_Completion,
     said=_said,
+    thought=_thought,
     usage=("prompt_tokens", "completion_tokens"),
 )
 
@@ -70,6 +91,9 @@ def create_openai_judge(
     max_output_tokens: int = 2048,
     timeout_s: float = CALL_TIMEOUT_S,
     structured: bool = True,
+    reasoning_effort: str | None = None,
+    extra_headers: Mapping[str, str] | None = None,
+    allow_http: Sequence[str] = (),
     **extra: Any,
 ) -> ServedJudge:
     """A judge on OpenAI's SDK.
@@ -92,8 +116,15 @@ def create_openai_judge(
         For one call. A run's ``call_timeout_s`` can end it earlier, not later.
     structured : bool
         Hold replies to their JSON schema, where the server can do so.
+    reasoning_effort : str, optional
+        How long a reasoning model may think, such as ``low``.
+    extra_headers : mapping, optional
+        Further headers of each call, for gateways. They are not part of the judge's identity and
+        are never logged or written.
+    allow_http : sequence of str
+        ``HOST:PORT`` of servers on other machines that may be called by plain http.
     **extra
-        Further parameters of a chat completion, as ``seed`` or ``reasoning_effort``.
+        Further parameters of a chat completion, as ``seed`` or ``top_p``.
 
     Raises
     ------
@@ -102,5 +133,14 @@ def create_openai_judge(
     MissingExtraError
         The SDK is not installed.
     """
-    settings = CallSettings(model, temperature, max_output_tokens, structured, timeout_s, extra)
-    return served_judge(_WIRE, settings, base_url, api_key)
+    settings = CallSettings(
+        model,
+        temperature,
+        max_output_tokens,
+        structured,
+        timeout_s,
+        extra,
+        reasoning_effort,
+        checked_headers(extra_headers or {}, "extra_headers"),
+    )
+    return served_judge(_WIRE, settings, base_url, api_key, allow_http)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -28,6 +28,7 @@ from rag_eval.judge.replies import JudgeIdentity, JudgeReply, Usage
 from rag_eval.judge.server_urls import (
     NO_KEY,
     VENDOR_URLS,
+    checked_http_places,
     checked_server_url,
     key_for,
     vendor_at,
@@ -46,6 +47,7 @@ _NOT_TAKEN: Final = re.compile(
 # Each parameter once, the limit under both of its names, and the call that goes through.
 _MOST_TRIES: Final = 5
 _MOST_SUSPICIONS: Final = 3
+_SHORTEST_SECRET: Final = 4
 _OF_EVERY_CALL: Final = ("model", "messages", "stream")
 
 
@@ -65,6 +67,10 @@ class CallSettings:
         For one call, from sending to the last byte.
     extra : mapping
         Further parameters, sent as they are.
+    effort : str or None
+        How long a reasoning model may think.
+    headers : mapping
+        Further headers; no part of what a judge is known by.
     """
 
     model: str
@@ -73,14 +79,18 @@ class CallSettings:
     structured: bool
     timeout_s: float
     extra: Mapping[str, Any]
+    effort: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def parameters(self) -> tuple[tuple[str, Any], ...]:
         """Those that can change a verdict, as asked for, whatever the server then takes."""
-        own = {
+        own: dict[str, Any] = {
             "temperature": self.temperature,
             "max_output_tokens": self.max_output_tokens,
             "structured": bool(self.structured),
         }
+        if self.effort is not None:
+            own["reasoning_effort"] = self.effort
         return tuple(sorted({**self.extra, **own}.items()))
 
     def check(self, reserved: Container[str]) -> None:
@@ -119,6 +129,8 @@ class Wire:
         The parameter that holds the schema.
     form : callable
         From a schema to the value of that parameter.
+    effort : callable
+        From an effort to the parameters that ask for it.
     optional : tuple of str
         Parameters that a call can do without, or under another name.
     reserved : tuple of str
@@ -127,6 +139,8 @@ class Wire:
         An answer, with ``usage`` and ``model``, which are checked apart.
     said : callable
         From an answer to its text and why that ended.
+    thought : callable
+        From an answer to whether the model thought before it.
     usage : tuple of str
         Counts of tokens: inward, outward, and any that come on top of those inward.
     """
@@ -139,15 +153,21 @@ class Wire:
     limits: tuple[str, ...]
     structure: str
     form: Callable[[Mapping[str, Any]], dict[str, Any]]
+    effort: Callable[[str], dict[str, Any]]
     optional: tuple[str, ...]
     reserved: tuple[str, ...] = ()
     shape: type[msgspec.Struct]
     said: Callable[[Any], tuple[str, str | None]]
+    thought: Callable[[Any], bool]
     usage: tuple[str, ...]
 
 
 def served_judge(
-    wire: Wire, settings: CallSettings, base_url: str | None, api_key: str | None
+    wire: Wire,
+    settings: CallSettings,
+    base_url: str | None,
+    api_key: str | None,
+    allow_http: Sequence[str] = (),
 ) -> ServedJudge:
     """A judge on a vendor's SDK.
 
@@ -161,7 +181,9 @@ def served_judge(
     """
     sdk = package(wire.provider, f"a judge on {wire.vendor}'s protocol", wire.provider, "its SDK")
     settings.check({*_OF_EVERY_CALL, *wire.limits, wire.structure, *wire.reserved})
-    url = VENDOR_URLS[wire.provider] if base_url is None else checked_server_url(base_url)
+    url = VENDOR_URLS[wire.provider]
+    if base_url is not None:
+        url = checked_server_url(base_url, checked_http_places(allow_http, "allow_http"))
     key = key_for(url, os.environ) if api_key is None else api_key
     key = key.strip() if isinstance(key, str) else ""
     if not key or not key.isascii() or not key.isprintable() or " " in key:
@@ -186,10 +208,12 @@ class ServedJudge:
         self._wire = wire
         self._settings = settings
         self._sdk = sdk
-        self._secrets: tuple[str, ...] = () if key == NO_KEY else (key,)
+        # Shorter values of headers protect nothing, and words of messages would go with them.
+        kept = [value for value in settings.headers.values() if len(value) >= _SHORTEST_SECRET]
+        self._secrets = (*([] if key == NO_KEY else [key]), *kept)
         # Other servers know the older name, and one that they do not know they may pass over.
         self._limits = wire.limits if vendor_at(url) == wire.provider else wire.limits[::-1]
-        self._clients = LoopClients(lambda: _client(wire, sdk, url, key, settings.timeout_s))
+        self._clients = LoopClients(lambda: _client(wire, sdk, url, key, settings))
         self._refused: frozenset[str] = frozenset()
         # Once the server has taken a schema, or has refused some calls without one as well, a
         # refusal is about something else: asking twice each time would cost twice.
@@ -213,12 +237,18 @@ class ServedJudge:
         """The model's reply, held to a JSON schema where the server can do so."""
         return await self._asked(prompt, schema if self._settings.structured else None)
 
-    async def _asked(self, prompt: str, schema: dict[str, Any] | None) -> JudgeReply:
+    async def ask_longer(self, prompt: str, schema: dict[str, Any]) -> JudgeReply:
+        """As :meth:`ask`, with twice the limit on the reply's tokens."""
+        return await self._asked(prompt, schema if self._settings.structured else None, 2)
+
+    async def _asked(
+        self, prompt: str, schema: dict[str, Any] | None, times: int = 1
+    ) -> JudgeReply:
         suspected: frozenset[str] = frozenset()
         first: JudgeCallError | None = None
         failure = None
         for n_requests in range(1, _MOST_TRIES + 1):
-            body = self._body(prompt, schema, self._refused | suspected)
+            body = self._body(prompt, schema, self._refused | suspected, times)
             outcome = await self._sent(body)
             if isinstance(outcome, JudgeReply):
                 self._refused |= suspected
@@ -245,7 +275,11 @@ class ServedJudge:
         raise error
 
     def _body(
-        self, prompt: str, schema: Mapping[str, Any] | None, refused: frozenset[str]
+        self,
+        prompt: str,
+        schema: Mapping[str, Any] | None,
+        refused: frozenset[str],
+        times: int = 1,
     ) -> dict[str, Any]:
         """The request, without the parameters that were refused."""
         settings, wire = self._settings, self._wire
@@ -254,12 +288,16 @@ class ServedJudge:
             **settings.extra,
             "model": settings.model,
             "messages": [{"role": "user", "content": prompt}],
-            limit: settings.max_output_tokens,
+            limit: times * settings.max_output_tokens,
         }
         if settings.temperature is not None and "temperature" not in refused:
             body["temperature"] = settings.temperature
         if schema is not None and wire.structure not in refused:
             body[wire.structure] = wire.form(schema)
+        if settings.effort is not None:
+            for name, value in wire.effort(settings.effort).items():
+                both = isinstance(value, dict) and name in body
+                body[name] = {**body[name], **value} if both else value
         return body
 
     def _may_be_the_schema(self, error: ServerError, body: Mapping[str, Any]) -> bool:
@@ -322,7 +360,8 @@ def _reply(wire: Wire, answer: bytes) -> JudgeReply:
     found: Any = decoded_answer(answer, wire.shape)
     text, finish_reason = wire.said(found)
     model = found.model if isinstance(found.model, str) else None
-    return JudgeReply(text, finish_reason, _usage(found.usage, *wire.usage), model)
+    usage = _usage(found.usage, *wire.usage)
+    return JudgeReply(text, finish_reason, usage, model, has_thoughts=wire.thought(found))
 
 
 def _usage(found: object, inward: str, outward: str, *beside: str) -> Usage | None:
@@ -332,13 +371,13 @@ def _usage(found: object, inward: str, outward: str, *beside: str) -> Usage | No
     return Usage(n_in + sum(token_count(found, name) or 0 for name in beside), n_out)
 
 
-def _client(wire: Wire, sdk: ModuleType, url: str, key: str, timeout_s: float) -> Any:
+def _client(wire: Wire, sdk: ModuleType, url: str, key: str, settings: CallSettings) -> Any:
     return getattr(sdk, wire.client)(
         api_key=key,
         base_url=url,
         max_retries=0,
-        timeout=timeout_s,
-        http_client=http_client(url, key, timeout_s),
+        timeout=settings.timeout_s,
+        http_client=http_client(url, key, settings.timeout_s, settings.headers),
         **wire.client_options,
     )
 

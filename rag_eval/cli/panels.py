@@ -22,10 +22,11 @@ _PANELS: Final = {
     "allow_signature_mismatch",
     "Output": "form output prefix summary html junit gitlab markdown github quiet store_columns "
     "slice_by gold_dir resume restart top sort ranks",
-    "LLM judge": "mode judge metric_modes judge_style judge_repeat cascade_band "
+    "LLM judge": "mode judge judge_options metric_modes judge_style judge_repeat cascade_band "
     "audit_share max_calls budget_usd prices use_cache dry_run",
     "Advanced": "threads quantiles checkpoint_rows allow_changed_input concurrency length_debias "
-    "on_judge_failure prompt_overrides judge_seed cache_file cache_max_age force alpha adjust "
+    "on_judge_failure prompt_overrides judge_seed judge_allow_http "
+    "cache_file cache_max_age force alpha adjust "
     "n_resamples seed level epsilon ranks worst_case independent shuffles against against_labels "
     "allow_missing_labels calibration_labels cross_fit",
 }

@@ -245,6 +245,34 @@ def _judges(flag: str, texts: Iterable[str]) -> list[str]:
     return checked_addresses(given[-1])
 
 
+def _judge_options(flag: str, texts: Iterable[str]) -> dict[str, Any]:
+    """``temperature=0.2`` or ``extra_body.top_k=5``: values are JSON, other texts strings."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        if "=" not in text:
+            # Not repeated in the message, because it may be a header with a key.
+            raise InputError(f"{flag}: expected NAME=VALUE, such as max_output_tokens=4096")
+        name, value = _pair(flag, text, "NAME=VALUE")
+        table, dot, key = name.partition(".")
+        is_header = table == "extra_headers"
+        if dot and not is_header and table != "extra_body":
+            raise InputError(f"{flag}: {table} has no parts, got {name!r:.80}")
+        # A header that looks like a number is a text all the same.
+        read = value if is_header and dot else _json_or_text(value)
+        inner = found.setdefault(table, {}) if dot else found
+        if not isinstance(inner, dict) or (key or table) in inner:
+            raise InputError(f"{flag}: {name} is given twice")
+        inner[key or table] = read
+    return found
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _parts(texts: Iterable[str]) -> Iterable[str]:
     return (part for text in texts for part in text.split(","))
 
@@ -276,6 +304,8 @@ OF_OPTION: Final[Mapping[str, _Reader]] = {
     "scorer_options": _scorer_options,
     "cascade_band": _bands,
     "judges": _judges,
+    "judge_options": _judge_options,
+    "judge_allow_http": lambda flag, texts: [*texts],
     "margin": margins,
     "tolerance": margins,
 }

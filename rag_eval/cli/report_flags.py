@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rag_eval.views.run_view import RunView
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_HEADER: Final = re.compile(r"\A(\s*(?:--judge-option=\s*)?extra_headers[^=]*=).*", re.DOTALL)
 _NAMES: Final = ("html", "junit", "gitlab", "markdown")
 
 _PAGE: Final = click.option(
@@ -98,5 +100,6 @@ def print_written(files: ReportFiles) -> None:
 
 
 def this_command() -> str:
-    """The command line as it was given; keys are never given as arguments."""
-    return shlex.join(["rag-eval", *sys.argv[1:]])
+    """The command line as it was given, without the values of headers, which may hold keys."""
+    shown = [_HEADER.sub(r"\1…", word) for word in sys.argv[1:]]
+    return shlex.join(["rag-eval", *shown])

@@ -15,6 +15,7 @@ from rag_eval.cli.parameters import A_SHARE
 from rag_eval.cli.printing import say
 from rag_eval.errors import InputError
 from rag_eval.inputs.schemas.fields import SCHEMA_NAMES
+from rag_eval.judge.call_options import merged_call_options
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.registry import needs_judge
 from rag_eval.options.declared import declared
@@ -81,12 +82,16 @@ def options_of(given: dict[str, Any], form: type) -> dict[str, Any]:
     options = {**config, **given}
     for name in given.keys() & config.keys():
         # Merged metric by metric, or field by field.
-        if declared(ConfigOptions)[name].kind.in_toml == (dict,):
+        if name == "judge_options":
+            options[name] = merged_call_options(config[name], given[name])
+        elif declared(ConfigOptions)[name].kind.in_toml == (dict,):
             options[name] = {**config[name], **given[name]}
     if "judge" not in options and "judges" not in options and _asks_judge(options):
         address = os.environ.get(JUDGE_VARIABLE)
         options |= {"judge": address} if address else {}
     _check_flags(given, options)
+    for place in options.get("judge_allow_http", ()):
+        say(f"warning: texts and key go to {place} without encryption (--judge-allow-http)")
     return options
 
 
@@ -135,6 +140,8 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         for name, flag in (
             ("judge", "--judge"),
             ("judges", "--judge-models"),
+            ("judge_options", "--judge-option"),
+            ("judge_allow_http", "--judge-allow-http"),
             ("dry_run", "--dry-run"),
         ):
             if given.get(name):

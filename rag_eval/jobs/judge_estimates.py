@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -21,8 +21,8 @@ from rag_eval.scoring.judge_runs import dry_judge, expected_cost
 class _Named:
     """Placeholder for a judge; no calls are made, so neither key nor SDK is needed."""
 
-    def __init__(self, address: str) -> None:
-        found = parsed_address(address)
+    def __init__(self, address: str, allow_http: Sequence[str]) -> None:
+        found = parsed_address(address, allow_http=allow_http)
         is_vendor = found.base_url == VENDOR_URLS[found.provider]
         self.identity = JudgeIdentity(
             found.provider, found.model, None if is_vendor else found.base_url
@@ -38,12 +38,14 @@ class _Named:
 
 def _not_to_be_asked(options: Mapping[str, Any]) -> dict[str, Any]:
     """The judges among the options, with addresses replaced by placeholders."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"judge_options": None}
+    allow_http = options.get("judge_allow_http") or ()
     if isinstance(options.get("judge"), str):
-        found["judge"] = _Named(options["judge"])
+        found["judge"] = _Named(options["judge"], allow_http)
     if isinstance(options.get("judges"), (list, tuple)):
         found["judges"] = [
-            _Named(judge) if isinstance(judge, str) else judge for judge in options["judges"]
+            _Named(judge, allow_http) if isinstance(judge, str) else judge
+            for judge in options["judges"]
         ]
     return found
 

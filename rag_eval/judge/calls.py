@@ -14,6 +14,7 @@ from rag_eval.judge.replies import (
     MAX_REPLY_BYTES,
     JudgeFn,
     JudgeReply,
+    LongerJudge,
     SchemaJudge,
     Usage,
     estimated_usage,
@@ -28,11 +29,18 @@ _REPLY_TYPES: Final[dict[str, Any]] = {
     "usage": (Usage, NoneType),
     "model": (str, NoneType),
     "n_requests": int,
+    "has_thoughts": bool,
 }
 
 
 class Caller:
-    """Calls any kind of judge; functions that are not coroutines are called in a thread."""
+    """Calls any kind of judge; functions that are not coroutines are called in a thread.
+
+    Attributes
+    ----------
+    can_reply_longer : bool
+        Whether the judge can be asked for a longer reply than usual.
+    """
 
     def __init__(
         self, judge: JudgeFn, threads: ThreadCalls, coroutines: LoopCalls, timeout_s: float
@@ -42,10 +50,13 @@ class Caller:
         self._coroutines = coroutines
         self._timeout_s = timeout_s
         self._takes_schema = isinstance(judge, SchemaJudge)
+        self.can_reply_longer = self._takes_schema and isinstance(judge, LongerJudge)
         self._is_async = is_coroutine_function(judge)
 
-    async def call(self, prompt: str, step: Step[Any]) -> JudgeReply:
+    async def call(self, prompt: str, step: Step[Any], *, longer: bool = False) -> JudgeReply:
         """The reply, with estimated usage if the judge does not report it.
+
+        With ``longer`` it may take twice the usual number of tokens.
 
         Raises
         ------
@@ -56,7 +67,7 @@ class Caller:
         """
         try:
             async with asyncio.timeout(self._timeout_s) as deadline:
-                found = await self._answer(prompt, step)
+                found = await self._answer(prompt, step, longer)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -71,8 +82,10 @@ class Caller:
             raise (late_reply(self._timeout_s) if expired else fault_of(error)) from error
         return _checked(found, prompt)
 
-    async def _answer(self, prompt: str, step: Step[Any]) -> Any:
+    async def _answer(self, prompt: str, step: Step[Any], longer: bool) -> Any:
         judge: Any = self._judge
+        if longer:
+            return await self._coroutines.call(judge.ask_longer(prompt, step.schema))
         if self._takes_schema:
             return await self._coroutines.call(judge.ask(prompt, step.schema))
         if self._is_async:

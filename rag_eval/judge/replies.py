@@ -48,6 +48,8 @@ class JudgeReply:
         The model that answered, as named by the server.
     n_requests : int
         Requests that it took: more than one if the server refused parameters at first.
+    has_thoughts : bool
+        Whether the model thought before its reply, which takes tokens, too.
     """
 
     text: str
@@ -55,6 +57,7 @@ class JudgeReply:
     usage: Usage | None = None
     model: str | None = None
     n_requests: int = 1
+    has_thoughts: bool = False
 
 
 @dataclass(slots=True)
@@ -142,6 +145,15 @@ class SchemaJudge(Protocol):
 
     async def ask(self, prompt: str, schema: dict[str, Any]) -> JudgeReply:
         """Call the judge with a JSON schema for the reply."""
+        ...
+
+
+@runtime_checkable
+class LongerJudge(Protocol):
+    """A judge that can be asked for a longer reply than usual, as those of the adapters can."""
+
+    async def ask_longer(self, prompt: str, schema: dict[str, Any]) -> JudgeReply:
+        """As :meth:`SchemaJudge.ask`, with twice the limit on the reply's tokens."""
         ...
 
 

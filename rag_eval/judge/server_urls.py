@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -21,11 +21,17 @@ NO_KEY: Final = "none"
 _VENDOR_KEYS: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 _OTHER_KEY: Final = "RAG_EVAL_JUDGE_API_KEY"
 # URL parsers disagree about everything else: backslashes, tabs, letters of other scripts.
+_PLACE: Final = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}")
 _PLAIN_URL: Final = re.compile(r"[A-Za-z0-9._~:/\[\]%+,=-]+")
 
 
-def checked_server_url(text: str) -> str:
+def checked_server_url(text: str, allow_http: Container[str] | None = ()) -> str:
     """A server's URL without a trailing slash.
+
+    Parameters
+    ----------
+    allow_http : container of str or None
+        ``HOST:PORT`` of servers on other machines that may be called by plain http; None for all.
 
     Raises
     ------
@@ -42,7 +48,14 @@ def checked_server_url(text: str) -> str:
         raise InputError(f"a base URL must not name a model, got {url!r}")
     parts = _parts(url)
     if parts.scheme == "http" and not _is_loopback_host(parts.hostname or ""):
-        raise InputError(f"a judge's server on another machine must use https, got {url!r}")
+        host = parts.hostname or ""
+        place = f"[{host}]:{parts.port or 80}" if ":" in host else f"{host}:{parts.port or 80}"
+        if allow_http is not None and place not in allow_http:
+            raise InputError(
+                f"a judge's server on another machine must use https, got {url!r}. To send texts "
+                f"and key to it unencrypted all the same, add --judge-allow-http {place} "
+                f"(in Python: judge_allow_http=[{place!r}])"
+            )
     return parts.geturl().rstrip("/")
 
 
@@ -94,9 +107,30 @@ def key_for(url: str, environment: Mapping[str, str]) -> str:
     key = environment.get(variable, "").strip()
     if key:
         return key
-    if is_loopback(url):
+    # Servers that may be called by plain http are local as well.
+    if is_loopback(url) or url.startswith("http:"):
         return NO_KEY
     raise InputError(f"the judge at {url} needs a key; set {variable}")
+
+
+def checked_http_places(given: object, name: str) -> tuple[str, ...]:
+    """Servers that may be called by plain http, as ``HOST:PORT``."""
+    places = tuple(given) if isinstance(given, (list, tuple)) else ("",)
+    for place in places:
+        if not isinstance(place, str) or not _PLACE.fullmatch(place):
+            raise InputError(f"{name} must be HOST:PORT, such as ollama:11434, got {place!r:.80}")
+    return tuple(place.lower() for place in places)
+
+
+def unencrypted_notes(judges: Sequence[JudgeIdentity]) -> tuple[str, ...]:
+    """A note for each server on another machine that is called by plain http."""
+    urls = dict.fromkeys(judge.base_url for judge in judges if judge.base_url)
+    return tuple(
+        f"texts and key go unencrypted to {urlsplit(url).netloc}: anyone in its network can read "
+        "and change them"
+        for url in urls
+        if url.startswith("http:") and not is_loopback(url)
+    )
 
 
 def vendor_of(identity: JudgeIdentity) -> str | None:

@@ -40,6 +40,8 @@ from rag_eval.judge.steps import Fields, Step
 Reply = TypeVar("Reply", bound=msgspec.Struct)
 
 _ASKED_AGAIN: Final = frozenset({"unparsed", "incomplete"})
+# Asking for more tokens does not make room for them.
+_FULL_CONTEXT: Final = "model_context_window_exceeded"
 _NO_ANSWER: Final = frozenset({"unreachable", "failed", "timed_out"})
 # After this many failed judgements without a single reply, the judge is unavailable.
 _DEAD_AFTER: Final = 20
@@ -55,6 +57,14 @@ class _Question(Generic[Reply]):
     fields: Fields
     tally: Tally
     check: Callable[[Reply], str | None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """How a question is asked: what was wrong with the last reply, or with a longer limit."""
+
+    complaint: str = ""
+    longer: bool = False
 
 
 class SessionAsker:
@@ -186,25 +196,26 @@ class JudgeSession:
     async def _judged(
         self, question: _Question[Reply], key: bytes | None, cut: asyncio.Timeout
     ) -> Asked[Reply]:
-        prompt, reply = await self._replied(question, "", cut)
+        prompt, reply = await self._replied(question, _Asking(), cut)
         try:
             value = self._read(question, prompt, reply)
         except JudgeFailure as failure:
-            if failure.kind not in _ASKED_AGAIN:
+            again = self._again(question, failure, reply)
+            if again is None:
                 raise
-            prompt, reply = await self._replied(question, str(failure), cut)
-            value = self._read(question, prompt, reply)
+            prompt, reply = await self._replied(question, again, cut)
+            value = self._read_at_last(question, prompt, reply, again)
         if key is not None:
             self._keep(key, value, reply)
         return Asked(value, prompt.text)
 
     async def _replied(
-        self, question: _Question[Any], complaint: str, cut: asyncio.Timeout
+        self, question: _Question[Any], form: _Asking, cut: asyncio.Timeout
     ) -> tuple[Prompt, JudgeReply]:
         """A reply, with as many retries as the limits allow."""
         try:
             try:
-                return await self._called(question, complaint, cut)
+                return await self._called(question, form, cut)
             except JudgeCallError as error:
                 first = error
             # Retries are set up only after a failure, because that takes a quarter of a fast call.
@@ -212,7 +223,7 @@ class JudgeSession:
                 with attempt:
                     if attempt.num == 1:
                         raise first
-                    return await self._called(question, complaint, cut)
+                    return await self._called(question, form, cut)
         except JudgeCallError as error:
             self._give_up(question.judge, given_up(error))
         except (JudgeFailure, JudgeUnavailableError) as error:
@@ -220,7 +231,7 @@ class JudgeSession:
         raise AssertionError("a retry neither returned nor raised")
 
     async def _called(
-        self, question: _Question[Any], complaint: str, cut: asyncio.Timeout
+        self, question: _Question[Any], form: _Asking, cut: asyncio.Timeout
     ) -> tuple[Prompt, JudgeReply]:
         """One call in a slot; the prompt is made once a slot is free."""
         judge = question.judge
@@ -228,22 +239,24 @@ class JudgeSession:
         epoch = await self._slots.enter(judge)
         try:
             self._check_budget()
-            prompt = render(question.step, question.fields, self._style, complaint)
+            prompt = render(question.step, question.fields, self._style, form.complaint)
             self._accounts.add(question.tally, Tally(llm_calls=1))
             with self._ending.calling(cut):
                 self._note_budget()
-                return prompt, await self._reply(question, prompt, epoch)
+                return prompt, await self._reply(question, prompt, epoch, form.longer)
         finally:
             self._slots.leave(judge)
 
-    async def _reply(self, question: _Question[Any], prompt: Prompt, epoch: int) -> JudgeReply:
+    async def _reply(
+        self, question: _Question[Any], prompt: Prompt, epoch: int, longer: bool
+    ) -> JudgeReply:
         """A call, and its effect on pace and accounts."""
         judge, tally = question.judge, question.tally
         pace = self._limiter.paces[judge]
         expected = estimated_tokens(prompt.text)
         self._limiter.take_tokens(expected)
         try:
-            reply = await self._callers[judge].call(prompt.text, question.step)
+            reply = await self._callers[judge].call(prompt.text, question.step, longer=longer)
         except JudgeCallError as error:
             self._count_probes(tally, error.n_requests)
             if error.timed_out:
@@ -264,6 +277,26 @@ class JudgeSession:
         self._limiter.take_tokens(usage.input_tokens + usage.output_tokens - expected)
         self._note_budget()
         return reply
+
+    def _again(
+        self, question: _Question[Any], failure: JudgeFailure, reply: JudgeReply
+    ) -> _Asking | None:
+        """How to ask once more after a reply that cannot be used; None if that cannot help."""
+        if failure.kind in _ASKED_AGAIN:
+            return _Asking(complaint=str(failure))
+        if failure.kind != "truncated" or reply.finish_reason == _FULL_CONTEXT:
+            return None
+        return _Asking(longer=True) if self._callers[question.judge].can_reply_longer else None
+
+    def _read_at_last(
+        self, question: _Question[Reply], prompt: Prompt, reply: JudgeReply, form: _Asking
+    ) -> Reply:
+        try:
+            return self._read(question, prompt, reply)
+        except JudgeFailure as failure:
+            if failure.kind == "truncated" and form.longer:
+                raise JudgeFailure("truncated", _cut_twice(reply)) from None
+            raise
 
     def _count_probes(self, tally: Tally, n_requests: int) -> None:
         """Count the requests that found out what the server takes: each is a call."""
@@ -341,3 +374,19 @@ class JudgeSession:
     def _end_run(self, message: str) -> NoReturn:
         self._ending.come(lambda: JudgeUnavailableError(message), final=True)
         raise JudgeUnavailableError(message)
+
+
+def _cut_twice(reply: JudgeReply) -> str:
+    """What to do about a reply that was cut at twice its limit, too."""
+    usage, taken = reply.usage, ""
+    if usage is not None and not usage.estimated:
+        taken = f" ({usage.output_tokens:,} tokens)"
+    if reply.has_thoughts:
+        return (
+            f"the model spent its limit on thinking, and also twice the limit{taken}: raise the "
+            "judge option max_output_tokens, or set reasoning_effort to low"
+        )
+    return (
+        f"the reply was cut at its token limit, and also at twice the limit{taken}: raise the "
+        "judge option max_output_tokens"
+    )

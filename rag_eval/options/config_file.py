@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.judge.call_options import check_file_options
 from rag_eval.metrics.registry import needs_judge, to_metric_id
 from rag_eval.options.declared import FILE, Option, declared, normalized
 from rag_eval.options.file_types import ConfigOptions
@@ -108,6 +109,11 @@ def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     # ``judge = "…"`` is a key that the top level refuses.
     tables = {name: content[name] for name in ("run", "judge") if _is_table(content, name)}
     options = _options_of({k: v for k, v in content.items() if k not in tables}, folder)
+    if "options" in tables.get("judge", {}):
+        tables["judge"] = {
+            "judge_options" if name == "options" else name: value
+            for name, value in tables["judge"].items()
+        }
     for name, table in tables.items():
         try:
             found = _options_of(table, folder, _OF_JUDGING if name == "judge" else _KNOWN)
@@ -160,7 +166,9 @@ def _options_of(
     if not all(isinstance(metric, str) for metric in options.get("metrics", ())):
         raise InputError(f"metrics must be names, got {glance(options['metrics'])}")
     _check_scorers(options.get("scorer_options", {}))
-    return normalized(options, "run", ConfigOptions)
+    found = normalized(options, "run", ConfigOptions)
+    check_file_options(found.get("judge_options") or {}, "judge_options")
+    return found
 
 
 def _file_beside(folder: Path, named: str, name: str) -> Path:

@@ -40,6 +40,19 @@ _WHO_JUDGES: Final = (
 )
 
 
+def _call_options(value: Any, name: str) -> Any:
+    # Loaded where it is given: most evaluations have no judge.
+    from rag_eval.judge.call_options import checked_call_options
+
+    return checked_call_options(value, name)
+
+
+def _http_places(value: Any, name: str) -> Any:
+    from rag_eval.judge.server_urls import checked_http_places
+
+    return checked_http_places(value, name)
+
+
 class PromptOverrides(TypedDict, total=False):
     """Bodies of prompts per metric: of its last step, or by the name of the step.
 
@@ -93,6 +106,33 @@ class JudgeOptions(TypedDict, total=False):
             takes="sequence of judges",
             flag="--judge-models",
             metavar="A,B,…",
+            no_toml=_WHO_JUDGES,
+        ),
+    ]
+    judge_options: Annotated[
+        Mapping[str, Any] | None,
+        Option(
+            Kind("a table of options", (dict,), "NAME=VALUE", _call_options),
+            "What each call of a judge given by an address is made with: ``max_output_tokens``, "
+            "``temperature``, ``seed``, ``reasoning_effort``, ``structured``, ``extra_body``, "
+            "``extra_headers``.",
+            more='Defaults: 2048, 0 (``"default"`` leaves it to the server), none, none, true, '
+            "none, none. Headers are not in signatures, caches or files.",
+            takes="mapping",
+            flag="--judge-option",
+            flag_help="What each call is made with: max_output_tokens, temperature, seed, "
+            "reasoning_effort, structured, extra_body.NAME, extra_headers.NAME (repeatable).",
+        ),
+    ]
+    judge_allow_http: Annotated[
+        Sequence[str] | None,
+        Option(
+            Kind("a list of HOST:PORT", (list,), "HOST:PORT", _http_places),
+            "Servers on other machines that may be called by plain http, which is not encrypted, "
+            "such as ``ollama:11434``.",
+            takes="sequence of str",
+            flag_help="Allow plain http, which is not encrypted, to this server, such as "
+            "ollama:11434 (repeatable).",
             no_toml=_WHO_JUDGES,
         ),
     ]

@@ -263,7 +263,7 @@ def _judges(
     if several is not None and (not isinstance(several, (list, tuple)) or not several):
         raise InputError(f"judges must be a list of judges, got {several!r:.80}")
     given = [one] if several is None else several
-    judges = tuple(_resolved(judge, limits.call_timeout_s) for judge in given)
+    judges = tuple(_resolved(judge, options, limits.call_timeout_s) for judge in given)
     from rag_eval.judge.replies import identity_of
 
     return judges, tuple(identity_of(judge, place) for place, judge in enumerate(judges))
@@ -278,11 +278,22 @@ def _asking(options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[Metr
     return f"the metric {judged[0]!r}"
 
 
-def _resolved(judge: object, timeout_s: float) -> JudgeFn:
+def _resolved(judge: object, options: Mapping[str, Any], timeout_s: float) -> JudgeFn:
     if isinstance(judge, str):
         from rag_eval.adapters.addresses import judge_from_address
 
-        return cast(JudgeFn, judge_from_address(judge, timeout_s=timeout_s))
+        found = judge_from_address(
+            judge,
+            timeout_s=timeout_s,
+            options=options.get("judge_options"),
+            allow_http=options.get("judge_allow_http") or (),
+        )
+        return cast(JudgeFn, found)
+    if options.get("judge_options"):
+        raise InputError(
+            "judge_options are for judges given by an address, such as openai:MODEL. Give those of "
+            f"your own {type(judge).__name__} where you create it"
+        )
     if not callable(judge):
         raise InputError(
             f"judge must be a function from prompt to reply or an address, "

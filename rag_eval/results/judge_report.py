@@ -289,9 +289,10 @@ class JudgeTotals:
         self, *, cost_usd: float | None = None, late_replies: int = 0, stopped: str = ""
     ) -> JudgeReport:
         """The report."""
-        from rag_eval.judge.server_urls import independence_warnings
+        from rag_eval.judge.server_urls import independence_warnings, unencrypted_notes
 
         judging = self._judging
+        identities = judging.identities
         return JudgeReport(
             mode=judging.mode,
             style=judging.style,
@@ -302,7 +303,7 @@ class JudgeTotals:
             agreement=self._agreement(),
             stopped=stopped,
             failed=self._failed.found(),
-            notes=list(independence_warnings(judging.identities)),
+            notes=[*independence_warnings(identities), *unencrypted_notes(identities)],
         )
 
     def _agreement(self) -> dict[MetricId, AgreementReport]:

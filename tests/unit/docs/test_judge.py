@@ -37,7 +37,7 @@ NULLS = {
     NullReason.JUDGE_INCOMPLETE: "two replies lacked verdicts, repeated some, or gave some "
     "that were not requested",
     NullReason.JUDGE_REFUSED: "the model declined",
-    NullReason.JUDGE_TRUNCATED: "the reply was cut at its token limit",
+    NullReason.JUDGE_TRUNCATED: "the reply was cut at its token limit, and at twice the limit",
     NullReason.JUDGE_TIMED_OUT: "no reply within `call_timeout_s`, twice; or `run_timeout_s` "
     "was reached",
     NullReason.JUDGE_UNREACHABLE: "the server failed or limited the rate until the last retry",
