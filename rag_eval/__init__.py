@@ -123,6 +123,13 @@ _HOMES = {
         "weighted_ngram_overlap",
     ),
 }
+# Public modules, each imported when it is first used, so that `rag_eval.text` needs no import.
+_MODULES = (
+    *("adapters", "calibration", "comparing", "distributed", "errors", "estimators", "gating"),
+    *("golden", "integrations", "judge", "labels", "metrics", "own_metrics", "planning"),
+    *("reports", "results", "retrieval", "run", "runs", "samples", "scorers", "stats", "testing"),
+    *("text", "trajectory"),
+)
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -176,6 +183,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"rag_eval.{name}")
     module = _HOME_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'rag_eval' has no attribute {name!r}")
@@ -185,4 +194,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *_HOME_OF, *_MODULES})

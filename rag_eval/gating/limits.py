@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.ids import is_scorer_id
+from rag_eval.metrics.ids import METRIC_IDS, is_scorer_id
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
+from rag_eval.options.signature import Signature
 from rag_eval.plumbing.checked_values import number, share
 from rag_eval.plumbing.json_records import record_json
 from rag_eval.plumbing.spelling import camel_case, counted
@@ -159,10 +160,18 @@ def verdict_of(gates: Collection[GateOutcome], *, whole: bool = True) -> bool | 
     return (whole and all(gate.held for gate in gates)) if gates else None
 
 
-def no_gate_text(metrics: Sequence[MetricId], n_failed: int = 0) -> str:
-    """The text shown in place of a verdict: how to set a gate, also for failed judgements."""
+def no_gate_text(
+    metrics: Sequence[MetricId], n_failed: int = 0, *, signature: Signature | None = None
+) -> str:
+    """The text shown in place of a verdict: how to set a gate, also for failed judgements.
+
+    The scores of the profile ``overlap`` are no good for one, so the text names the other profile.
+    """
+    profile = ""
+    if signature is not None and signature.profile == "overlap" and set(metrics) & set(METRIC_IDS):
+        profile = "--profile grounded "
     name = metrics[0] if metrics and "faithfulness" not in metrics else "faithfulness"
-    flag = "--min-mean" if higher_is_better(name) else "--max-mean"
+    limit = f"{'--min-mean' if higher_is_better(name) else '--max-mean'} {name}=0.7"
     failed = ""
     if n_failed:
         judgements = counted(n_failed, "failed judgement")
@@ -171,7 +180,7 @@ def no_gate_text(metrics: Sequence[MetricId], n_failed: int = 0) -> str:
             f"; {judgements} {do} not affect the exit code: "
             "to fail such a run, add --max-judge-failures 0"
         )
-    return f"no gate set: add {flag} {name}=0.7, or compare runs with rag-eval gate{failed}"
+    return f"no gate set: add {profile}{limit}, or compare runs with rag-eval gate{failed}"
 
 
 def judge_failure_outcome(failed: int, wanted: int, bar: float) -> GateOutcome:

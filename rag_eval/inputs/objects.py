@@ -11,10 +11,10 @@ from rag_eval.inputs.arrow.arrays import ArrowSource, is_arrow, open_arrow
 from rag_eval.inputs.arrow.blocks import arrow_blocks, check_truths, first_rows
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.row_blocks import sample_blocks
-from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.inputs.samples import OUR_KEYS, FieldNeeds, has_our_names
 from rag_eval.inputs.schemas.contexts import context_texts
 from rag_eval.inputs.schemas.fields import FieldMap, column_map, field_map, paths_of_rows
-from rag_eval.inputs.schemas.maps import FIELDS, TEXT_FIELDS, FirstRows
+from rag_eval.inputs.schemas.maps import FirstRows
 
 # Rows of a dataset of many files that are held at a time.
 _DATASET_ROWS = 4096
@@ -51,7 +51,7 @@ class FieldNames(NamedTuple):
         for row in samples:
             if type(row) is dict or isinstance(row, Mapping):
                 keys.update(row)
-        if keys <= _OUR_KEYS or keys >= _ALL_TEXTS:
+        if has_our_names(keys):
             return False
         try:
             return not self.map_of(samples).is_native
@@ -74,8 +74,6 @@ def _none_absent(_: FieldMap) -> frozenset[str]:
 
 
 OUR_NAMES: Final = FieldNames()
-_OUR_KEYS: Final = {*FIELDS, "groundTruth"}
-_ALL_TEXTS: Final = {*TEXT_FIELDS}
 
 
 def is_table(samples: object) -> bool:
@@ -158,7 +156,7 @@ def looked_at(samples: Iterable[Any]) -> tuple[Sequence[Any], Iterator[Any]]:
     rest = iter(samples)
     first = list(islice(rest, 1))
     # Of rows that come one by one, no more are waited for than is needed.
-    if first and not (isinstance(first[0], Mapping) and first[0].keys() <= _OUR_KEYS):
+    if first and not (isinstance(first[0], Mapping) and first[0].keys() <= OUR_KEYS):
         is_sample = not isinstance(first[0], Mapping)
         first += [] if is_sample else islice(rest, _LOOKED_AT_ROWS - 1)
     return first, rest

@@ -375,6 +375,19 @@ def _listed(contexts: Any) -> Sequence[str]:
     raise _FieldError(f"contexts must be a list of strings, got {type(contexts).__name__}")
 
 
+_OR_MAP: Final = ", or map it in all rows: "
+_TO_MAP: Final = "; to use another field: "
+
+
+def without_mapping(text: str) -> str:
+    """A message without its hint at the option that maps fields."""
+    for hint in (_OR_MAP, _TO_MAP):
+        before, found, _ = text.partition(hint)
+        if found:
+            return before
+    return text
+
+
 def _near(sample: SampleLike, name: str) -> str:
     """A hint at a field of the sample whose name is nearly right."""
     if not isinstance(sample, Mapping):
@@ -383,7 +396,7 @@ def _near(sample: SampleLike, name: str) -> str:
     near = near_name(name, unknown)
     if near is not None:
         return (
-            f". Did you mean the field {near!r}? Rename it to {name!r}, or map it in all rows: "
+            f". Did you mean the field {near!r}? Rename it to {name!r}{_OR_MAP}"
             f"--map {name}={near} (in Python: mapping={{{name!r}: {near!r}}})"
         )
     strange = [key for key in unknown if key not in _OTHER_FIELDS]
@@ -392,7 +405,7 @@ def _near(sample: SampleLike, name: str) -> str:
         return ""
     named = ", ".join(repr(key[:_LONGEST_NAMED]) for key in strange)
     return (
-        f". The row has {named}; to use another field: --map {name}=FIELD (in Python: "
+        f". The row has {named}{_TO_MAP}--map {name}=FIELD (in Python: "
         f"mapping={{{name!r}: 'FIELD'}})"
     )
 

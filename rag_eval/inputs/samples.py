@@ -6,7 +6,7 @@ In: dicts, other mappings and EvalSample, in any mix.  Out: strings per field, t
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +17,8 @@ from rag_eval.samples import EvalSample, MetricId, Profile
 SampleLike: TypeAlias = Mapping[str, Any] | EvalSample
 
 TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
+OUR_KEYS: Final = frozenset({*TEXT_FIELDS, "groundTruth", "id", "language", "metadata"})
+_ALL_TEXTS: Final = frozenset(TEXT_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,11 @@ def no_samples(source: str) -> InputError:
         f"{source} holds no samples; expected one row or JSON object per sample, with a "
         "question, an answer and contexts"
     )
+
+
+def has_our_names(keys: Set[Any]) -> bool:
+    """Whether the keys of samples need no look at the names of other tools."""
+    return keys <= OUR_KEYS or keys >= _ALL_TEXTS
 
 
 def field_of(sample: SampleLike, name: str) -> Any:

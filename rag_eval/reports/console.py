@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Final, NamedTuple, TypeAlias
+from typing import IO, Final, TypeAlias
 
 from rich import box
 from rich.console import Console
@@ -19,12 +19,18 @@ from rag_eval.gating.limits import GateOutcome, no_gate_text, verdict_of
 from rag_eval.jobs.file_reports import RunReport, ScoreFileReport
 from rag_eval.kernels.settings import LOSSES, SHIPPED_WEIGHTS
 from rag_eval.plumbing.spelling import counted
-from rag_eval.reports.figures import NONE, bounds_text, known_bounds, mean_text, number_text
+from rag_eval.reports.figures import (
+    NONE,
+    bounds_text,
+    known_bounds,
+    limit_text,
+    number_text,
+    shown_name,
+)
 from rag_eval.reports.plain_text import plain_text, without_python
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.row import EvalResult, EvalSignal
-from rag_eval.results.summaries import MeanScore
 from rag_eval.samples import MetricId
 from rag_eval.scoring.worst_rows import WorstRow
 from rag_eval.views.run_view import ViewedRow
@@ -43,13 +49,10 @@ _TEXT_LIMIT: Final = 200
 _SHOWN_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 Aggregate: TypeAlias = MetricAggregate | CompositeAggregate
 
-_MEAN: Final = "mean [95 %]"
+_COLUMNS: Final = ("mean", "95 % interval", "scored", "pass rate", "threshold")
 # Columns that a narrow window drops, in this order.
-_SPARE: Final = ("nulls", "threshold", "std", "max", "min", "median")
-_COLUMNS: Final = (
-    *(_MEAN, "median", "min", "max", "std", "threshold"),
-    *("pass rate", "nulls", "null rate"),
-)
+_SPARE: Final = ("threshold", "95 % interval", "pass rate")
+_ON_TOO_FEW: Final = "[too few]: too few scores differ for a reliable interval"
 # Wider than any table, so that a measured table is not squeezed.
 UNBOUNDED: Final = 10_000
 _STYLES: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
@@ -107,6 +110,8 @@ def print_table(table: RunTable, console: Console) -> None:
     """Print statistics of a run, with as many columns as fit."""
     width = max(window_width(console), _LEAST_RUN_WIDTH)
     console.print(table.fitting(console, width), width=width)
+    if table.has_too_few:
+        print_line(console, _ON_TOO_FEW)
 
 
 def print_score_file(report: ScoreFileReport, console: Console) -> None:
@@ -176,7 +181,8 @@ def print_verdict(report: RunReport, console: Console) -> None:
     if not report.gates:
         judging = report.result.judging
         n_failed = judging.n_failed if judging is not None else 0
-        print_plain(console, no_gate_text(list(report.result.shown_aggregates), n_failed))
+        metrics = list(report.result.shown_aggregates)
+        print_plain(console, no_gate_text(metrics, n_failed, signature=report.result.signature))
 
 
 def print_gates(gates: Iterable[GateOutcome], console: Console) -> None:
@@ -327,24 +333,6 @@ def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None
 # ----------------------------------------------------------------------------- the table of a run
 
 
-class _Layout(NamedTuple):
-    """How a table is laid out."""
-
-    n_spared: int
-    roomy: bool
-    beside: bool
-
-
-# From the widest to the narrowest: columns three spaces apart or one, intervals beside the means or
-# below them, and then ever fewer columns.
-_LAYOUTS: Final = (
-    _Layout(0, roomy=True, beside=True),
-    _Layout(2, roomy=True, beside=True),
-    _Layout(2, roomy=True, beside=False),
-    *(_Layout(n, roomy=False, beside=False) for n in range(2, len(_SPARE) + 1)),
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTable:
     """What a table of a run shows.
@@ -364,51 +352,69 @@ class RunTable:
 
     @property
     def on_nulls(self) -> str:
-        """How nulls count in the pass rates of the table, after another remark; empty without."""
+        """What nulls do to the pass rates of the table, after another remark; empty without."""
         counted_in = (
             aggregate.n < aggregate.n_rows
             for metric, aggregate in self.summary.shown_aggregates.items()
             if self.thresholds.get(metric) is not None
         )
-        return "; in pass rates of metrics, nulls count as not passed" if any(counted_in) else ""
+        return (
+            "; nulls lower a metric's pass rate, but their rows can pass" if any(counted_in) else ""
+        )
+
+    @property
+    def has_too_few(self) -> bool:
+        """Whether a mean has no interval because too few scores differ."""
+        shown = (*self.summary.shown_aggregates.values(), self.summary.composite_aggregate)
+        return any(one.interval is not None and one.interval.too_few for one in shown)
 
     def fitting(self, console: Console, width: int) -> Table:
-        """The table with the most columns that fits into ``width`` uncut."""
+        """The table with the most columns that fits into ``width`` uncut.
+
+        Columns stand three spaces apart, or one where these do not fit.
+        """
         wide = console.options.update(width=UNBOUNDED)
         rows = list(self._rows())
-        for layout in _LAYOUTS:
-            table = self._laid_out(layout, rows)
+        table = self._laid_out((), rows, roomy=True)
+        for n_spared in range(len(_SPARE) + 1):
             if console.measure(table, options=wide).maximum <= width:
                 return table
+            table = self._laid_out(_SPARE[:n_spared], rows, roomy=False)
         # Names that leave no room for numbers wrap.
         table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
         return table
 
-    def _laid_out(self, layout: _Layout, rows: Iterable[tuple[str, dict[str, str]]]) -> Table:
-        spared = _SPARE[: layout.n_spared]
+    def _laid_out(
+        self, spared: Collection[str], rows: Iterable[tuple[str, dict[str, str]]], *, roomy: bool
+    ) -> Table:
         shown = [name for name in _COLUMNS if name not in spared]
-        table = columns_of_numbers(shown, roomy=layout.roomy)
+        table = columns_of_numbers(shown, roomy=roomy)
         if self.verdicts is not None:
             table.add_column("verdict", no_wrap=True)
         for name, cells in rows:
             if name == "composite":
                 table.add_section()
-            mean = {_MEAN: _mean_cell(cells[_MEAN], cells["interval"], layout.beside)}
-            row: list[str | Text] = [(cells | mean)[column] for column in shown]
+            row: list[str | Text] = [cells[column] for column in shown]
             if self.verdicts is not None:
                 row.append(_verdict_text(self.verdicts.get(name)))
-            table.add_row(plain_text(name), *row)
+            table.add_row(metric_cell(name), *row)
         return table
 
     def _rows(self) -> Iterator[tuple[str, dict[str, str]]]:
         for metric, aggregate in self.summary.shown_aggregates.items():
             threshold = self.thresholds.get(metric)
             cells = _cells(aggregate)
-            cells["threshold"] = NONE if threshold is None else f"{threshold:g}"
             if threshold is None:
                 cells["pass rate"] = NONE
+            else:
+                cells["threshold"] = limit_text(threshold)
             yield metric, cells
-        yield "composite", {**_cells(self.summary.composite_aggregate), "threshold": NONE}
+        yield "composite", _cells(self.summary.composite_aggregate)
+
+
+def metric_cell(name: str) -> str:
+    """A metric as the first cell of a line; that 1 means none is said below its name."""
+    return shown_name(plain_text(name)).replace(" ", "\n", 1)
 
 
 def columns_of_numbers(names: list[str], *, roomy: bool, first: str = "metric") -> Table:
@@ -416,32 +422,19 @@ def columns_of_numbers(names: list[str], *, roomy: bool, first: str = "metric") 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, int(roomy)))
     table.add_column(first, no_wrap=True)
     for name in names:
-        # A mean with its share may wrap at the space between them; a number never.
-        header = name if roomy else "\n".join(name.split(" ", 1))
-        table.add_column(header, justify="right", no_wrap="mean" not in name)
+        header = name if roomy else "\n".join(name.rsplit(" ", 1))
+        table.add_column(header, justify="right", no_wrap=True)
     return table
 
 
 def _cells(aggregate: Aggregate) -> dict[str, str]:
-    n_rows, n_null = aggregate.n_rows, aggregate.n_rows - aggregate.n
     return {
-        _MEAN: mean_text(MeanScore(aggregate.mean, aggregate.n, n_rows)),
-        "interval": known_bounds(aggregate.interval),
-        "median": number_text(aggregate.median),
-        "min": number_text(aggregate.min),
-        "max": number_text(aggregate.max),
-        "std": number_text(aggregate.std_dev),
+        "mean": number_text(aggregate.mean),
+        "95 % interval": known_bounds(aggregate.interval) or NONE,
+        "scored": f"{aggregate.n:,}/{aggregate.n_rows:,}",
         "pass rate": number_text(aggregate.pass_rate),
-        "nulls": f"{n_null:,}",
-        "null rate": number_text(n_null / n_rows if n_rows else 0.0),
+        "threshold": NONE,
     }
-
-
-def _mean_cell(mean: str, interval: str, beside: bool) -> str:
-    """``0.83 [0.79, 0.86] (412/500)``, or the interval on its own line."""
-    if not interval:
-        return mean
-    return mean.replace(" ", f" {interval} ", 1) if beside else f"{mean}\n{interval}"
 
 
 def _verdict_text(passed: bool | None) -> Text:

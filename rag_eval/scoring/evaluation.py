@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputError
-from rag_eval.inputs.row_texts import read_rows
-from rag_eval.inputs.samples import FieldNeeds, SampleLike
+from rag_eval.inputs.row_texts import read_rows, without_mapping
+from rag_eval.inputs.samples import FieldNeeds, SampleLike, has_our_names
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.metrics.registry import to_metric_id
@@ -40,7 +40,8 @@ def evaluate(
     Parameters
     ----------
     sample : dict, mapping or EvalSample
-        Only the fields that the metrics read are required.
+        Only the fields that the metrics read are required. The field names of other tools are
+        recognised, as in :func:`~rag_eval.evaluate_batch`.
     metrics : iterable of str, optional
         Metric ids in snake_case or camelCase; the seven by default.
     **options : EvaluateOptions
@@ -129,6 +130,7 @@ def evaluated(
     """The result of one sample, by normalized options."""
     clock = Clock()
     plan = planned(metrics, options)[0]
+    sample = _under_our_names(sample)
     batch = _packed(sample, plan)
     judged = None
     if plan.judging is not None:
@@ -145,6 +147,7 @@ async def aevaluated(
     """As :func:`evaluated`, with the judge asked in the event loop of the caller."""
     clock = Clock()
     plan = planned(metrics, options)[0]
+    sample = _under_our_names(sample)
     batch = _packed(sample, plan)
     judged = None
     if plan.judging is not None:
@@ -162,13 +165,27 @@ async def _apart(batch: SampleBatch, function: Callable[..., _T], *arguments: An
     return await in_thread(StopFlag(), function, *arguments)
 
 
+def _under_our_names(sample: SampleLike) -> SampleLike:
+    """A mapping with the names of another tool under ours, as in a batch of it alone."""
+    if not isinstance(sample, Mapping) or has_our_names(sample.keys()):
+        return sample
+    from rag_eval.inputs.objects import OUR_NAMES
+
+    try:
+        fields = OUR_NAMES.map_of((sample,))
+    except InputError:
+        # Of several tools at once: there is no option here to choose one.
+        return sample
+    return fields.row(dict(sample))
+
+
 def _packed(sample: SampleLike, plan: Plan) -> SampleBatch:
     needs = FieldNeeds.of(plan.native_columns, plan.settings.profile)
     try:
         return read_rows([sample], 0, needs).pack()
     except InputError as error:
-        # One sample needs no number.
-        text = str(error).replace("sample 0", "sample", 1)
+        # One sample needs no number, and has no option that maps fields.
+        text = without_mapping(str(error)).replace("sample 0", "sample", 1)
         if isinstance(sample, (list, tuple)):
             text = f"{text.partition(';')[0]}. To score a list of samples: evaluate_batch(samples)"
         raise InputError(text) from None

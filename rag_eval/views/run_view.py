@@ -144,6 +144,7 @@ class RunView:
         if not self.gates:
             judging = self.summary.judging
             n_failed = judging.n_failed if judging is not None else 0
-            return no_gate_text(list(self.summary.shown_aggregates), n_failed)
+            metrics = list(self.summary.shown_aggregates)
+            return no_gate_text(metrics, n_failed, signature=self.summary.signature)
         ordered = sorted(self.gates, key=lambda gate: gate.held)
         return ordered[0].message

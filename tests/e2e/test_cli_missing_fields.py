@@ -180,13 +180,12 @@ def test_what_was_not_measured_stands_beside_the_mean(
     flags = ("--profile", "grounded", "--metrics", "faithfulness")
     done = invoke("run", data, *flags, "--html", page, "--markdown", text, env={"COLUMNS": "160"})
     [line] = [line for line in done.stdout.splitlines() if line.startswith("faithfulness")]
-    assert line.split()[-2:] == [f"{n_null}", f"{n_null / 100:.2f}"]
-    # The terminal has the rows with a score beside the mean, and the null rate, at any width.
+    # The terminal has the number of rows with a score at any width.
+    assert f" {100 - n_null}/100 " in line
     for width in (50, 80, 100):
         done = invoke("run", data, *flags, env={"COLUMNS": f"{width}"})
         [line] = [line for line in done.stdout.splitlines() if line.startswith("faithfulness")]
-        assert f" ({100 - n_null}/100) " in line, width
-        assert line.split()[-1] == f"{n_null / 100:.2f}", width
+        assert f" {100 - n_null}/100 " in line, width
     batch = evaluate_batch(rows, ["faithfulness"], profile="grounded")
     for report in (page.read_text(), text.read_text(), batch._repr_html_()):
         assert ("% not measured)" in report) == bool(gap)

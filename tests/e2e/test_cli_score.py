@@ -162,7 +162,7 @@ def test_what_is_said(tmp_path: Path, data: Path) -> None:
     done = score(data, target, "--columns", "n")
     assert done.stdout == ""
     words = " ".join(done.stderr.split())
-    assert "metric mean [95 %] median min max std threshold pass rate nulls null rate" in words
+    assert "metric mean 95 % interval scored pass rate threshold" in words
     assert f"4 samples scored; written to {target}" in words
     assert score(data, target, "--quiet").stderr == ""
 

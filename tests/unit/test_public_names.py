@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pickle
 import pkgutil
+import re
 import subprocess
 import sys
 import typing
@@ -196,6 +197,18 @@ def test_import_loads_one_kernel_and_nothing_heavy() -> None:
         "rag_eval._native.overlap_block",
         "rag_eval._version",
     }
+
+
+def test_modules_that_the_pages_name_need_no_import_of_their_own() -> None:
+    """Regression: ``rag_eval.text`` was an AttributeError after ``import rag_eval``."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text("utf-8") for page in pages)
+    called = {name.partition(".")[0] for name in re.findall(r"(?<=`rag_eval\.)[\w.]+(?=`)", text)}
+    called |= {name.split(".")[1] for name, _ in _documented()}
+    named = sorted(called & {module.name for module in pkgutil.iter_modules(rag_eval.__path__)})
+    assert {"text", "planning", "stats"} <= {*named}
+    program = f"import rag_eval; print(*(hasattr(rag_eval, name) for name in {named}))"
+    assert dict(zip(named, run(program).split(), strict=True)) == dict.fromkeys(named, "True")
 
 
 def test_types_and_errors_load_nothing_heavy_either() -> None:

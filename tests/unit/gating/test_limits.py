@@ -71,6 +71,12 @@ def test_what_sets_a_gate_names_a_metric_of_the_run() -> None:
     )
     assert "1,200 failed judgements do not affect the exit code" in no_gate_text([], n_failed=1200)
     assert "--min-mean context_recall=" in no_gate_text(["context_recall"])
+    signature = batch(GOOD).signature
+    text = no_gate_text(["faithfulness"], signature=signature)
+    assert text.startswith("no gate set: add --profile grounded --min-mean faithfulness=0.7, or ")
+    assert "--profile" not in no_gate_text(["ir.ndcg@10"], signature=signature)
+    signature = batch(GOOD, profile="grounded").signature
+    assert "--profile" not in no_gate_text(["faithfulness"], signature=signature)
     assert "--max-mean mastra.hallucination=" in no_gate_text(["mastra.hallucination"])
 
 

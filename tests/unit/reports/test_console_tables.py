@@ -34,7 +34,7 @@ def printed(report: RunReport, width: int, monkeypatch: pytest.MonkeyPatch) -> l
     return text.getvalue().split("\n66 samples")[0].splitlines()
 
 
-@every_row("width", [50, 60, 70, 80, 90, 100, 115, 120, 131, 200])
+@every_row("width", [50, 56, 60, 70, 80, 90, 100, 115, 120, 131, 200])
 def test_nothing_is_cut_and_no_number_wraps(
     report: RunReport, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,12 +46,13 @@ def test_nothing_is_cut_and_no_number_wraps(
         row = next(line for line in lines if line.startswith(metric))
         mean = report.result.aggregates[metric]
         assert f" {mean.mean:.2f} " in row
-        assert f"({mean.n}/66)" in row
+        assert f" {mean.n}/66 " in row
         interval = mean.interval
         assert interval is not None
-        assert f"[{interval.low:.2f}, {interval.high:.2f}]" in text
+        bounds = f"[{interval.low:.2f}, {interval.high:.2f}]"
+        assert (bounds in row) == ("interval" in text)
         for cell in row.split()[1:]:
-            number = r"[-\d.]+|\(\d+/66\)|\[[\d.]+,|[\d.]+\]|–|pass|FAIL"
+            number = r"[-\d.]+|\d+/66|\[[\d.]+,|[\d.]+\]|–|PASS|FAIL"
             assert re.fullmatch(number, cell), cell
 
 
@@ -75,8 +76,12 @@ def test_a_wider_window_never_shows_less(
         end = next(n for n, line in enumerate(lines) if line.startswith("──"))
         heads.append(set(" ".join(lines[:end]).split()))
     assert all(narrow <= wide for narrow, wide in pairwise(heads))
-    assert {"threshold", "nulls", "median", "min", "max", "std"} <= heads[-1]
-    assert not {"median", "min", "max", "std"} & heads[0]
+    assert heads[0] == {"metric", "mean", "scored", "pass", "rate", "verdict"}
+    # A gate takes no column away, and at 80 columns all are there.
+    assert heads[-1] == heads[5] == heads[0] | {"95", "%", "interval", "threshold"}
+    lines = printed(replace(report, gates=[]), 80, monkeypatch)
+    heads = "metric mean 95 % interval scored pass rate threshold"
+    assert " ".join(lines[0].split()) == heads
 
 
 def test_a_table_is_as_wide_as_its_window_and_no_wider(report: RunReport) -> None:
@@ -84,7 +89,7 @@ def test_a_table_is_as_wide_as_its_window_and_no_wider(report: RunReport) -> Non
     unbounded = console.options.update(width=10_000)
     table = RunTable(summary=report.result, thresholds=report.thresholds, verdicts={})
     width, widths = 200, list[int]()
-    while width >= 60:  # one less than the last table took, so that the next has to be narrower
+    while width >= 50:  # one less than the last table took, so that the next has to be narrower
         found = console.measure(table.fitting(console, width), options=unbounded).maximum
         assert found <= width
         widths.append(found)
@@ -96,30 +101,53 @@ def test_every_number_stands_in_its_column(
     report: RunReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = printed(report, 200, monkeypatch)
+    names = "metric mean 95 % interval scored pass rate threshold verdict"
+    assert lines[0].split() == names.split()
+    rows = {line.split()[0]: line.split()[1:] for line in lines[2:] if line.strip()}
     aggregates = {**report.result.aggregates, "composite": report.result.composite_aggregate}
-    for name, aggregate in aggregates.items():
-        row = next(line for line in lines if line.startswith(name))
-        found = (aggregate.median, aggregate.min, aggregate.max, aggregate.std_dev)
-        assert row.split(")")[1].split()[:4] == [f"{value:.2f}" for value in found]
-        assert row.split()[-3] == str(aggregate.n_rows - aggregate.n)
-        assert row.split()[-2] == f"{1 - aggregate.n / aggregate.n_rows:.2f}"
-    head = next(line for line in lines if "median" in line)
-    names = ["median", "min", "max", "std", "threshold", "pass", "rate", "nulls", "null", "rate"]
-    assert head.split()[-11:-1] == names
+    ends = (["0.80", "0.60", "FAIL"], ["–", "–", "–"], ["0.76", "0.60", "–"])
+    for (name, found), end in zip(aggregates.items(), (*ends, ["0.73", "–", "–"]), strict=True):
+        assert found.interval is not None
+        low, high = f"[{found.interval.low:.2f},", f"{found.interval.high:.2f}]"
+        assert rows[name] == [f"{found.mean:.2f}", low, high, f"{found.n}/66", *end]
 
 
-def test_what_has_no_threshold_has_no_pass_rate(
-    report: RunReport, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    lines = printed(report, 200, monkeypatch)
-    rows = {line.split()[0]: line.split() for line in lines if line.strip()}
-    assert rows["unsupported_numbers"][-5:] == ["–", "–", "16", "0.24", "–"]
-    assert rows["faithfulness"][-5:] == ["0.6", "0.80", "1", "0.02", "FAIL"]
+def test_what_has_no_threshold_has_no_pass_rate(report: RunReport, tmp_path: Path) -> None:
     scored = score_file(HANDBOOK, tmp_path / "s.jsonl", METRICS, profile="grounded")
     text = io.StringIO()
     print_score_file(scored, console_for(text))
     rows = {line.split()[0]: line.split() for line in text.getvalue().splitlines() if line.strip()}
-    assert rows["unsupported_numbers"][-4:] == ["–", "–", "16", "0.24"]
+    assert rows["unsupported_numbers"][-2:] == ["–", "–"]
+    assert rows["faithfulness"][-2:] == ["0.80", "0.60"]
+
+
+@every_row(
+    ("answers", "said"),
+    [
+        (["A b c.", "A b c."], False),  # all equal
+        (["A b c.", "A x y."], True),
+    ],
+)
+def test_an_interval_that_cannot_be_computed_is_explained_below_the_table(
+    answers: list[str], said: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.jsonl"
+    rows = [{"question": "q?", "answer": answer, "contexts": ["A b c."]} for answer in answers]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = io.StringIO()
+    print_run(run_file(path, ["faithfulness"], profile="grounded"), console_for(text))
+    lines = text.getvalue().splitlines()
+    assert ("[too few]: too few scores differ for a reliable interval" in lines) is said
+    assert any(" [too few] " in line for line in lines) is said
+
+
+def test_a_metric_named_for_a_fault_says_that_1_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = run_file(HANDBOOK, ["hallucination_rate", "faithfulness"], profile="grounded")
+    lines = [" ".join(line.split()) for line in printed(found, 80, monkeypatch)]
+    at = next(n for n, line in enumerate(lines) if line.startswith("hallucination_rate 0."))
+    assert lines[at + 1] == "(1 = none)"
 
 
 def test_a_threshold_that_was_given_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,8 +155,8 @@ def test_a_threshold_that_was_given_has_one(monkeypatch: pytest.MonkeyPatch) -> 
     given = run_file(HANDBOOK, METRICS, min_pass_rate=1, **options)
     lines = printed(given, 200, monkeypatch)
     row = next(line for line in lines if line.startswith("unsupported_numbers")).split()
-    assert row[-5] == "0.5"
-    assert row[-4] != "–"
+    assert row[-2] == "0.50"
+    assert row[-3] != "–"
 
 
 def test_long_names_go_over_lines_where_there_is_no_room(

@@ -74,9 +74,9 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
         "in all rows: --map question=qestion (in Python: mapping={'question': 'qestion'})",
     ),
     (
-        {**without(GOOD, "contexts"), "context": ["x"]},
-        "contexts is missing. Did you mean the field 'context'? Rename it to 'contexts', or map it "
-        "in all rows: --map contexts=context (in Python: mapping={'contexts': 'context'})",
+        {**without(GOOD, "contexts"), "contxts": ["x"]},
+        "contexts is missing. Did you mean the field 'contxts'? Rename it to 'contexts', or map it "
+        "in all rows: --map contexts=contxts (in Python: mapping={'contexts': 'contxts'})",
     ),
     ({**GOOD, "question": 5}, "question must be a string, got int"),
     ({**GOOD, "question": 0}, "question must be a string, got int"),
@@ -109,13 +109,45 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
 
 @every_row(("sample", "message"), BAD_SAMPLES)
 def test_a_bad_sample_is_named_with_its_field(sample: Sample, message: str) -> None:
-    with pytest.raises(InputError, match=exactly(f"sample: {message}")):
+    # One sample has no option that maps fields.
+    alone = message.partition(", or map it")[0]
+    with pytest.raises(InputError, match=exactly(f"sample: {alone}")):
         rag_eval.evaluate(sample)
     rows = [GOOD, NO_TRUTH, {**sample, "id": "q-0042"}, GOOD]
     for threads in (1, 2):
         for given in (rows, iter(rows)):
             with pytest.raises(InputError, match=exactly(f'sample 2 ("q-0042"): {message}')):
                 rag_eval.evaluate_batch(given, threads=threads)
+
+
+@every_row(
+    "sample",
+    [
+        {"user_input": "q?", "response": "A fox.", "retrieved_contexts": ["A red fox."]},
+        {"input": "q?", "actual_output": "A fox.", "retrieval_context": ["A red fox."]},
+        {"question": "q?", "answer": "A fox.", "contexts": ["A red fox."], "reference": "Red."},
+        {"question": "q?", "answer": "A fox.", "docs": [{"text": "A red fox."}], "x": 1},
+    ],
+)
+@every_row("profile", ["overlap", "grounded"])
+def test_one_sample_has_the_names_of_other_tools_as_a_batch_has(
+    sample: Sample, profile: Any
+) -> None:
+    """Regression: its scores were null, or an error named a field of a recognised tool."""
+    alone = rag_eval.evaluate(sample, profile=profile)
+    batch = rag_eval.evaluate_batch([sample], profile=profile).results[0]
+    assert alone.metrics["faithfulness"].score is not None
+    assert [one.score for one in alone.metrics.values()] == [
+        one.score for one in batch.metrics.values()
+    ]
+    assert alone.composite_score == batch.composite_score
+    assert alone.sample == batch.sample
+
+
+def test_names_of_several_tools_at_once_leave_our_own() -> None:
+    sample = {**without(GOOD, "groundTruth"), "user_input": "x", "input": "y", "prompt": "z"}
+    expected = rag_eval.evaluate(NO_TRUTH, profile="grounded")
+    assert rag_eval.evaluate(sample, profile="grounded").composite_score == expected.composite_score
 
 
 def test_a_bad_sample_far_on_is_numbered_from_the_beginning() -> None:
