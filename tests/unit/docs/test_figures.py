@@ -240,7 +240,7 @@ REPEATED = [
     (
         "tutorial.md",
         r"`faithfulness` of (\S+) is the lowest",
-        r"faithfulness \S+ \S+ \S+ \(60/60\) \S+ (\S+)",
+        r'\("coral-visit"\) composite \S+ faithfulness (\S+)',
     ),
     ("tutorial.md", r"The pass rate of (\S+) is high", r"PASS pass rate (\S+) "),
     ("decisions.md", r"a change of (\S+) detectable", r"faithfulness fell by (\S+) "),
