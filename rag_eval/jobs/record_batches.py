@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
 from rag_eval.calibration.applied import planned
 from rag_eval.calibration.files import read_calibrations
 from rag_eval.errors import InputError, UnsupportedModeError, suggestion
@@ -17,6 +15,7 @@ from rag_eval.inputs.arrow.arrays import open_arrow
 from rag_eval.inputs.arrow.blocks import arrow_blocks
 from rag_eval.inputs.samples import FieldNeeds, SampleError
 from rag_eval.inputs.schemas.fields import FieldMap, column_map
+from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.metrics.registry import needs_judge
 from rag_eval.options.declared import declared, normalized
 from rag_eval.options.file_types import BatchScorerOptions
@@ -36,8 +35,10 @@ from rag_eval.results.totals import ScoreTotals
 from rag_eval.scoring.batch import ScoreMatrix
 from rag_eval.scoring.engine import block_scorer, score_blocks
 from rag_eval.scoring.loop import ScoringLoop
+from rag_eval.scoring.measurable import Measurability
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa
 
 
@@ -74,7 +75,16 @@ class BatchScorer:
         For an invalid or unknown option, before it reaches a worker.
     """
 
-    __slots__ = ("_columns", "_kept", "_metrics", "_needs", "_notes", "_options", "_plan")
+    __slots__ = (
+        "_columns",
+        "_kept",
+        "_measured",
+        "_metrics",
+        "_needs",
+        "_notes",
+        "_options",
+        "_plan",
+    )
 
     def __init__(
         self, metrics: Iterable[str] | None = None, **options: Unpack[BatchScorerOptions]
@@ -93,6 +103,7 @@ class BatchScorer:
         self._columns = ScoreColumns(self._plan, (), known.get("prefix") or "")
         kept = known.get("columns")
         self._kept = None if kept is None else tuple(kept)
+        self._measured = Measurability(self._plan, metrics, known, in_memory=True)
         if known.get("threads") is not None:
             whole_from_one(known["threads"], "threads")
 
@@ -150,13 +161,14 @@ class BatchScorer:
         pa = pyarrow("scoring tables")
         return pa.Table.from_batches([self(batch) for batch in table.to_batches()], schema)
 
-    def scores(self, batch: pa.RecordBatch) -> RowScores:
-        """The scores, null reasons and verdicts of a batch."""
+    def scores(self, batch: pa.RecordBatch | pa.Table | pl.DataFrame) -> RowScores:
+        """The scores, null reasons and verdicts of a batch of any library with Arrow data."""
         matrix = ScoreMatrix(len(self._plan.columns))
         # Empty batches may have untyped columns, in which nested fields cannot be found.
-        if batch.num_rows:
+        if len(batch):
             source = open_arrow(batch)
-            blocks = arrow_blocks(source, self._fields(source.paths()).paths)
+            fields = self._fields(source.paths())
+            blocks = arrow_blocks(source, fields.paths)
             threads = self._options.get("threads") or 1
             scorer = block_scorer(self._plan, self._needs)
             loop = ScoringLoop(self._plan, score_blocks(blocks, scorer, threads))
@@ -166,6 +178,8 @@ class BatchScorer:
                 where = error.where.replace("sample", "row", 1)
                 raise SampleError(f"{where} of its batch", error.fault) from None
             loop.raise_stopped()
+            # A misspelt column would be a column of nulls.
+            self._measured.check_first(matrix.stacked()[1], FoundFields("", fields, {}))
         return self._columns.scores_of(*matrix.stacked())
 
     def totals(self, batches: Iterable[pa.RecordBatch]) -> str:
@@ -227,11 +241,18 @@ class BatchScorer:
     def score_schema(self) -> pa.Schema:
         """The score columns."""
         pa = pyarrow("scoring record batches")
-        width = len(self._plan.columns)
-        nothing = self._columns.scores_of(np.empty((0, width)), np.empty((0, width), np.uint8))
-        arrays = score_arrays(pa, nothing)
-        names = self._columns.score_names
-        return pa.schema([(name, array.type) for name, array in zip(names, arrays, strict=True)])
+        arrays = score_arrays(pa, self.no_scores())
+        columns = zip(self.score_names, arrays, strict=True)
+        return pa.schema([(name, array.type) for name, array in columns])
+
+    @property
+    def score_names(self) -> list[str]:
+        """The names of the score columns."""
+        return self._columns.score_names
+
+    def no_scores(self) -> RowScores:
+        """The scores of no rows."""
+        return self._columns.scores_of(*ScoreMatrix(len(self._plan.columns)).stacked())
 
     def _fields(self, paths: Sequence[str]) -> FieldMap:
         return column_map(

@@ -317,7 +317,7 @@ class ScoreFileOptions(StreamOptions, total=False):
     ]
 
 
-class BatchScorerOptions(ScoringOptions, SchemaOptions, total=False):
+class BatchScorerOptions(ScoringOptions, SchemaOptions, MissingOptions, total=False):
     """Options of :class:`rag_eval.distributed.BatchScorer`, besides those of scoring.
 
     None and missing mean the default. Calibration files are read when the scorer is created, not on

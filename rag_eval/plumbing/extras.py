@@ -9,7 +9,7 @@ from typing import Any
 from rag_eval.errors import MissingExtraError
 
 
-def package(module: str, purpose: str, extra: str, name: str = "") -> Any:
+def package(module: str, purpose: str, extra: str = "", name: str = "") -> Any:
     """An optional package.
 
     Parameters
@@ -18,8 +18,8 @@ def package(module: str, purpose: str, extra: str, name: str = "") -> Any:
         What is imported.
     purpose : str
         What needs it, for the message.
-    extra : str
-        The extra that brings it.
+    extra : str, optional
+        The extra that brings it; without one the package is installed by its name.
     name : str, optional
         How the package is called, where that is not the module.
 
@@ -31,9 +31,9 @@ def package(module: str, purpose: str, extra: str, name: str = "") -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise MissingExtraError(
-            f"{purpose} needs {name or module}: pip install 'rag-eval-native[{extra}]'"
-        ) from None
+        name = name or module
+        wanted = f"'rag-eval-native[{extra}]'" if extra else name
+        raise MissingExtraError(f"{purpose} needs {name}: pip install {wanted}") from None
 
 
 def pyarrow(purpose: str) -> Any:

@@ -313,7 +313,7 @@ class BatchEvalResult(BatchSummary):
 
         Ids are converted to texts. Needs polars (``pip install polars``).
         """
-        polars = package("polars", "to_polars", "polars")
+        polars = package("polars", "to_polars")
         columns = frame_columns(self, texts=texts)
         columns["id"] = [None if found is None else str(found) for found in columns["id"]]
         frame: pl.DataFrame = polars.DataFrame(columns, strict=False, nan_to_null=True)

@@ -135,6 +135,11 @@ def _remedy(samples: object) -> str:
         return f". To score a file: run_file({str(samples)!r:.80})"
     if isinstance(samples, EvalSample):
         return ". To score one sample: evaluate(sample)"
+    if hasattr(samples, "collect_schema"):
+        return (
+            ". To score its rows: evaluate_batch(samples.collect()), or rag_scores of "
+            "rag_eval.integrations.polars"
+        )
     if isinstance(samples, Mapping):
         if any(isinstance(samples.get(name), list) for name in ("question", "answer")) or (
             samples and all(isinstance(value, list) for value in samples.values())

@@ -30,17 +30,19 @@ from tests.tables import every_row
 FOLDER = Path(__file__).parents[3] / "rag_eval" / "integrations"
 # Classes of these inherit from those of the tool: without it there is nothing to import.
 INHERITING = ("deepeval", "inspect_ai", "langchain", "llamaindex")
-LAZY = ("datasets", "langsmith", "mlflow", "ragas")
-SHARED = {"__init__", "scoring", "tool_rows"}
+LAZY = ("datasets", "duckdb", "langsmith", "mlflow", "polars", "ragas")
+SHARED = {"__init__", "columns", "scoring", "tool_rows"}
 PACKAGES = {
     "datasets",
     "deepeval",
+    "duckdb",
     "inspect_ai",
     "langchain",
     "langchain_classic",
     "langsmith",
     "llama_index",
     "mlflow",
+    "polars",
     "ragas",
 }
 
@@ -92,6 +94,17 @@ def test_a_missing_mlflow_is_named_when_a_scorer_is_made() -> None:
 
     with pytest.raises(MissingExtraError, match="pip install 'mlflow>="):
         rag_scorer()
+
+
+@pytest.mark.usefixtures("no_tools")
+def test_a_missing_engine_is_named_when_its_function_is_called() -> None:
+    from rag_eval.integrations.duckdb import register_rag_scores
+    from rag_eval.integrations.polars import rag_scores
+
+    with pytest.raises(MissingExtraError, match=r"^rag_scores needs polars: pip install polars$"):
+        rag_scores()
+    with pytest.raises(MissingExtraError, match=r"_rag_scores needs duckdb: pip install duckdb$"):
+        register_rag_scores(SimpleNamespace())  # type: ignore[arg-type]
 
 
 # --------------------------------------------------------------------------------- what they share
