@@ -45,6 +45,20 @@ class NullReason(IntEnum):
     JUDGE_BUDGET = 11
     JUDGE_INTERRUPTED = 12
     REFUSAL = 13
+    JUDGE_PROMPT_CUT = 14
+
+
+NULL_REASONS: Final = {reason.name.lower(): reason for reason in NullReason}
+"""Reasons by their names in files."""
+
+
+def null_reason_named(name: str) -> NullReason | None:
+    """The reason with this name in a file; None if there is none.
+
+    A reason of a judge that only a later version knows counts as ``JUDGE_FAILED``.
+    """
+    later = NullReason.JUDGE_FAILED if name.startswith("judge_") else None
+    return NULL_REASONS.get(name, later)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

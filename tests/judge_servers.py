@@ -39,13 +39,16 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, TypeAlias
 
 import tests.one_trust_store  # noqa: F401
+
+# Of a short prompt; of a longer one, its words.
+_USUAL = (11, 7)
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Says:
     text: str | None
     finish_reason: str | None = None
     refusal: str | None = None
-    usage: tuple[int, int] | None = (11, 7)
+    usage: tuple[int, int] | None = _USUAL
     model: str | None = "served-model"
 
 
@@ -294,6 +297,10 @@ class JudgeServer:
         if isinstance(act, (Sends, Endless, CutsBody, HangsUp)):
             return act
         said = Says(act) if isinstance(act, str) else act
+        if isinstance(said, Says) and said.usage == _USUAL:
+            # No tokeniser makes fewer tokens than words.
+            n_words = len(request.prompt.split())
+            said = replace(said, usage=(max(_USUAL[0], n_words), _USUAL[1]))
         speak = _as_openai if request.path.endswith("/chat/completions") else _as_anthropic
         return speak(said, str(request.json.get("model")))
 

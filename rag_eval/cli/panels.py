@@ -27,7 +27,8 @@ _PANELS: Final = {
     "Advanced": "threads quantiles checkpoint_rows allow_changed_input concurrency length_debias "
     "on_judge_failure prompt_overrides judge_seed judge_allow_http "
     "cache_file cache_max_age force alpha adjust "
-    "n_resamples seed level epsilon ranks worst_case independent shuffles against against_labels "
+    "n_resamples seed level epsilon ranks worst_case independent shuffles probe_tokens "
+    "against against_labels "
     "allow_missing_labels calibration_labels cross_fit",
 }
 # What stands elsewhere in one command: `judges` of a run are models, of labels people.

@@ -90,9 +90,14 @@ def options_of(given: dict[str, Any], form: type) -> dict[str, Any]:
         address = os.environ.get(JUDGE_VARIABLE)
         options |= {"judge": address} if address else {}
     _check_flags(given, options)
+    say_unencrypted(options)
+    return options
+
+
+def say_unencrypted(options: Mapping[str, Any]) -> None:
+    """Warn before texts and a key go over a network unencrypted."""
     for place in options.get("judge_allow_http", ()):
         say(f"warning: texts and key go to {place} without encryption (--judge-allow-http)")
-    return options
 
 
 def _say_moved(given: Mapping[str, Any]) -> None:

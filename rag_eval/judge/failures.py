@@ -13,6 +13,7 @@ FailureKind: TypeAlias = Literal[
     "incomplete",
     "refused",
     "truncated",
+    "prompt_cut",
     "timed_out",
     "unreachable",
     "failed",
@@ -36,10 +37,10 @@ class JudgeFailure(RagEvalError):
     ----------
     kind : FailureKind
         ``unparsed``: no JSON of the expected form, or without the mark; ``incomplete``: verdicts
-        are missing; ``refused``; ``truncated``: cut by a token limit; ``timed_out``;
-        ``unreachable``: the server failed or limited the rate on every try; ``failed``: the
-        callable raised; ``budget``: not asked because a budget was reached; ``interrupted``: not
-        asked because the run was stopped.
+        are missing; ``refused``; ``truncated``: cut by a token limit;
+        ``prompt_cut``: the server cut the prompt; ``timed_out``; ``unreachable``: the server
+        failed or limited the rate on every try; ``failed``: the callable raised; ``budget``: not
+        asked because a budget was reached; ``interrupted``: not asked because the run was stopped.
     """
 
     def __init__(self, kind: FailureKind, message: str) -> None:

@@ -22,6 +22,7 @@ from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailab
 from rag_eval.judge.foreign_calls import LoopCalls, ThreadCalls
 from rag_eval.judge.limiter import Clock, Limiter, Slots
 from rag_eval.judge.prices import price_table
+from rag_eval.judge.prompt_cuts import cut_message
 from rag_eval.judge.reading import read_reply, value_of
 from rag_eval.judge.rendering import Prompt, PromptStyle, render
 from rag_eval.judge.replies import (
@@ -276,6 +277,9 @@ class JudgeSession:
         self._accounts.call_took(judge, tally, usage, reply.model)
         self._limiter.take_tokens(usage.input_tokens + usage.output_tokens - expected)
         self._note_budget()
+        cut = cut_message(prompt.text, usage)
+        if cut is not None:
+            raise JudgeFailure("prompt_cut", cut)
         return reply
 
     def _again(

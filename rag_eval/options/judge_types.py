@@ -304,6 +304,14 @@ class JudgeOptions(TypedDict, total=False):
     ]
 
 
+TRIAL_OPTIONS: Final = (
+    *("judge_options", "judge_allow_http", "judge_style", "concurrency", "call_timeout_s"),
+    *("run_timeout_s", "retries", "requests_per_minute", "tokens_per_minute", "max_calls"),
+    *("budget_usd", "prices"),
+)
+"""Options that a trial of a judge takes."""
+
+
 def asks_for_judging(options: Mapping[str, Any]) -> bool:
     """Whether a call's options, by their own names, say anything of a judge or a scorer."""
     asking = {*declared(JudgeOptions), "scorer_options"}

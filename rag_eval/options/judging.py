@@ -263,7 +263,7 @@ def _judges(
     if several is not None and (not isinstance(several, (list, tuple)) or not several):
         raise InputError(f"judges must be a list of judges, got {several!r:.80}")
     given = [one] if several is None else several
-    judges = tuple(_resolved(judge, options, limits.call_timeout_s) for judge in given)
+    judges = tuple(resolved_judge(judge, options, limits.call_timeout_s) for judge in given)
     from rag_eval.judge.replies import identity_of
 
     return judges, tuple(identity_of(judge, place) for place, judge in enumerate(judges))
@@ -278,7 +278,14 @@ def _asking(options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[Metr
     return f"the metric {judged[0]!r}"
 
 
-def _resolved(judge: object, options: Mapping[str, Any], timeout_s: float) -> JudgeFn:
+def resolved_judge(judge: object, options: Mapping[str, Any], timeout_s: float) -> JudgeFn:
+    """A judge that is a function or an address, by the options of a call.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or its address, key or options cannot be.
+    """
     if isinstance(judge, str):
         from rag_eval.adapters.addresses import judge_from_address
 

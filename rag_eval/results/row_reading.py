@@ -29,9 +29,8 @@ from rag_eval.results.row import (
     SentenceEvidence,
     Severity,
 )
-from rag_eval.samples import MetricId, NullReason
+from rag_eval.samples import NULL_REASONS, MetricId, NullReason, null_reason_named
 
-_REASONS: Final = {reason.name.lower(): reason for reason in NullReason}
 _SEVERITIES: Final = get_args(Severity)
 
 
@@ -151,9 +150,9 @@ def _null_reason(entry: Fields, score: float | None) -> NullReason:
     if score is not None:
         return NullReason.MEASURED
     named = entry.text_or_none("nullReason")
-    found = NullReason.MEASURED if named is None else _REASONS.get(named)
+    found = NullReason.MEASURED if named is None else null_reason_named(named)
     if found is None:
-        entry.refuse("nullReason", f"one of {', '.join(list(_REASONS)[1:])}")
+        entry.refuse("nullReason", f"one of {', '.join(list(NULL_REASONS)[1:])}")
     return found or NullReason.MISSING_FIELD
 
 

@@ -15,14 +15,13 @@ from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.row_reading import metric_or_none, settings_of
 from rag_eval.results.verdicts import NOT_JUDGED
-from rag_eval.samples import MetricId, NullReason
+from rag_eval.samples import NULL_REASONS, MetricId, NullReason, null_reason_named
 
 BASELINE_VERSION: Final = 1
 
 _MOST: Final = sys.float_info.max
 _DIGEST: Final = re.compile("[0-9a-f]{8}")
 
-_REASONS: Final = {reason.name.lower(): int(reason) for reason in NullReason}
 _MISSING: Final = int(NullReason.MISSING_FIELD)
 _SKIPPED: Final = int(NullReason.SKIPPED)
 _VERDICTS: Final[dict[Any, int]] = {
@@ -319,10 +318,10 @@ def _baseline_digests(row: Fields) -> tuple[int, ...]:
 
 def _baseline_reason(reasons: Fields, metric: MetricId) -> int:
     named = reasons.get(metric)
-    found = _REASONS.get(named, -1) if isinstance(named, str) else -1
-    if found < 0 and named is not None:
+    found = null_reason_named(named) if isinstance(named, str) else None
+    if found is None and named is not None:
         raise InputError(f"nullReasons.{metric}: unknown null reason {glance(named)}")
-    return max(0, found)
+    return int(found or 0)
 
 
 def _names(head: Fields, key: str) -> tuple[str, ...]:
@@ -362,11 +361,11 @@ def reason_of(named: Any, file: ScoreSource, place: str) -> int:
     """Why a score is null."""
     if named is None or named == "":
         return _MISSING
-    found = _REASONS.get(named, -1) if isinstance(named, str) else -1
-    if found < 0:
-        known = ", ".join(list(_REASONS)[1:])
+    found = null_reason_named(named) if isinstance(named, str) else None
+    if found is None:
+        known = ", ".join(list(NULL_REASONS)[1:])
         raise file.error(place, f"unknown null reason {named!r:.80} (known: {known})")
-    return found or _MISSING
+    return int(found) or _MISSING
 
 
 def verdict_of(value: Any, file: ScoreSource, place: str, name: str) -> int:

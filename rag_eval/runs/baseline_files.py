@@ -23,7 +23,6 @@ VERSION: Final = 1
 _BEGINS: Final = re.compile(rb'\A(\xef\xbb\xbf)?\s*\{\s*"baseline"\s*:')
 _HEAD_BYTES: Final = 256
 _VERDICTS: Final[Mapping[Any, int]] = {None: NOT_JUDGED, False: 0, True: 1}
-_REASONS: Final = {reason.name.lower(): reason for reason in NullReason}
 
 
 def write_baseline_file(run: ScoredRun, path: str | Path) -> None:

@@ -504,7 +504,7 @@ def test_a_budget_in_dollars_needs_prices_and_holds(
 ) -> None:
     assert "needs a price for 'm'" in refused("run", data, *llm(server), "--budget-usd", "1")
     prices = tmp_path / "prices.toml"
-    prices.write_text("[m]\ninput = 1000\noutput = 1000\n")  # 0.018 USD a call
+    prices.write_text("[m]\ninput = 0\noutput = 2572\n")  # 7 tokens: 0.018 USD a call
     flags = ("--prices", prices, "--budget-usd", "0.2", "--concurrency", 4)
     done = invoke("run", data, *llm(server), *flags)
     assert done.exit_code == 3, done.output

@@ -16,6 +16,7 @@ from rag_eval.golden.near_duplicates import near_duplicates
 from rag_eval.golden.runner import run_golden_dataset
 from rag_eval.golden.split import split_golden_dataset
 from rag_eval.jobs.judge_checks import check_judge
+from rag_eval.jobs.judge_trial import try_judge
 from rag_eval.labels.estimating import estimate_labels
 from rag_eval.labels.label_files import compare_label_files
 from rag_eval.labels.sampling import sample_for_labels
@@ -31,6 +32,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "golden dedupe": near_duplicates,
     "golden run": run_golden_dataset,
     "golden split": split_golden_dataset,
+    "judge check": try_judge,
     "judge debias-check": check_judge,
     "labels compare": compare_label_files,
     "labels sample": sample_for_labels,

@@ -21,7 +21,16 @@ from tests.docs_pages import tool
 from tests.tables import every_row
 from tests.unit.cli.test_flags import command
 
-LONG = ["compare", "estimate", "gate", "judge debias-check", "labels compare", "report", "run"]
+LONG = [
+    "compare",
+    "estimate",
+    "gate",
+    "judge check",
+    "judge debias-check",
+    "labels compare",
+    "report",
+    "run",
+]
 LONG += ["score", "validate"]
 COMMAND_PATHS = [
     f"{name} {inner}".rstrip()

@@ -38,6 +38,8 @@ NULLS = {
     "that were not requested",
     NullReason.JUDGE_REFUSED: "the model declined",
     NullReason.JUDGE_TRUNCATED: "the reply was cut at its token limit, and at twice the limit",
+    NullReason.JUDGE_PROMPT_CUT: "the server reported far fewer tokens than the prompt has words: "
+    "it cuts long prompts",
     NullReason.JUDGE_TIMED_OUT: "no reply within `call_timeout_s`, twice; or `run_timeout_s` "
     "was reached",
     NullReason.JUDGE_UNREACHABLE: "the server failed or limited the rate until the last retry",
