@@ -131,7 +131,7 @@ class JudgeTrial:
 
 
 def try_judge(
-    judge: Any, *, probe_tokens: int = PROBE_TOKENS, **options: Unpack[JudgeOptions]
+    judge: Any, /, *, probe_tokens: int = PROBE_TOKENS, **options: Unpack[JudgeOptions]
 ) -> JudgeTrial:
     """Judge a dozen built-in rows three times: as they are, reordered, and with longer answers.
 
