@@ -30,9 +30,10 @@ def simulated(name: str, n_replicates: int) -> Section:
 
 _HEAD: Final = f"""# Coverage and error rates of the statistics
 
-Written by `python -m benchmarks.statistics`, seed {SEED}, {N_REPLICATES:,} replicates or more for
-every figure. The Monte-Carlo error of a share over R replicates is about 2·√(p(1 − p)/R): ± 0.007
-near 0.95 for 4,000. Each section describes its populations, clusters and their correlation (ICC).
+Written by `python -m benchmarks.statistics`, seed {SEED}; each section says how many replicates it
+has and how long it took, and `--sections NAME --replicates N` simulates one of them alone. The
+Monte-Carlo error of a share over R replicates is about 2·√(p(1 − p)/R): ± 0.007 near 0.95 for
+4,000. Each section describes its populations, clusters and their correlation (ICC).
 """
 
 

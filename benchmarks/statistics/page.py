@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.rendering import Bar
 
-SECTIONS: Final = ("coverage", "tests", "policies", "leaderboards", "predictions")
+SECTIONS: Final = ("coverage", "tests", "gates", "policies", "leaderboards", "predictions")
 """Modules of this folder, each with ``section(n_replicates, seed)``; in the order of the page."""
 
 _BARS: Final = "| section | requirement | threshold | worst result | |\n|---|---|---|---|---|\n"
