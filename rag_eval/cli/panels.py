@@ -11,7 +11,7 @@ from rich_click.rich_panel import RichOptionPanel
 
 _PANELS: Final = {
     "Data": "schema mapping gold_separator context_separator encoding max_row_bytes skip_invalid "
-    "allow_missing columns id_field label_field annotator_field label_source rows",
+    "allow_missing columns digests id_field label_field annotator_field label_source rows",
     "Scoring": "metrics metric profile language stemmer calibration thresholds scorer_options "
     "composite_threshold composite_weights config details worst target judges variant "
     "label_threshold scale measurement bounds threshold",

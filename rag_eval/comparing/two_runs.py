@@ -332,6 +332,12 @@ def _notes(
     hashes = {old.dataset_hash, new.dataset_hash}
     if None not in hashes and len(hashes) > 1:
         notes.append("the runs use different datasets; only rows with the same id are compared")
+    if blind := [run.name for run in (old, new) if run.digests is None]:
+        who = "the runs do" if len(blind) == 2 else f"{blind[0]} does"
+        notes.append(
+            f"{who} not record questions and answers, so edited rows are not noticed; result files "
+            "and rag-eval score --digests record them"
+        )
     return notes
 
 

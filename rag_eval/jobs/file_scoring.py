@@ -93,7 +93,13 @@ def _opened(
     """The stream of rows and the columns of their scores."""
     extra = options.get("columns") or ()
     stream = RowStream(source, metrics, options, columns=extra, spools=spools)
-    return stream, ScoreColumns.of(stream.plan, extra, options.get("prefix") or "")
+    prefix = options.get("prefix") or ""
+    if not options.get("digests"):
+        return stream, ScoreColumns.of(stream.plan, extra, prefix)
+    # Imported only if wanted: it imports the hash of datasets.
+    from rag_eval.runs.dataset_hash import block_digests
+
+    return stream, ScoreColumns.of(stream.plan, extra, prefix, block_digests)
 
 
 class _FileRun:
@@ -133,6 +139,7 @@ class _FileRun:
                     name: found.to_dict() for name, found in plan.calibrations.items()
                 },
                 "columns": list(self._columns.extra),
+                **({} if self._columns.digests is None else {"digests": True}),
                 "prefix": self._columns.prefix,
                 **self._stream.reading.to_dict(),
             },

@@ -280,6 +280,17 @@ class StreamOptions(ReadOptions, EvaluateOptions, total=False):
         str | None,
         Option(TEXT, "Prefix of the score columns.", no_toml=_WRITES),
     ]
+    digests: Annotated[
+        bool | None,
+        Option(
+            FLAG,
+            "Add a column of short digests of each row's question, ground truth, relevant ids and "
+            "answer, by which compare and gate notice edited rows.",
+            default=False,
+            more="26 characters a row.",
+            no_toml=_WRITES,
+        ),
+    ]
 
 
 class ScoreFileOptions(StreamOptions, total=False):

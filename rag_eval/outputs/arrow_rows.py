@@ -45,7 +45,12 @@ class _ColumnFormat(ABC):
     def encode(self, scored: ScoredBlock) -> bytes:
         """The rows of a block as a stream of their own: parts may be cut between any two."""
         scores = self._columns.scores_of(scored.scores, scored.null_reasons, scored.judged)
-        arrays = [self._ids(scored), *self._extra(scored), *score_arrays(self._pa, scores)]
+        arrays = [
+            self._ids(scored),
+            *self._extra(scored),
+            *self._digests(scored),
+            *score_arrays(self._pa, scores),
+        ]
         batch = self._pa.RecordBatch.from_arrays(arrays, self._columns.names)
         self._check(batch.schema)
         batch = batch.replace_schema_metadata(self._metadata)
@@ -85,6 +90,10 @@ class _ColumnFormat(ABC):
             else:
                 texts = map(_text, self._columns.values_of(scored, name))
                 yield self._pa.array(list(texts), self._pa.string())
+
+    def _digests(self, scored: ScoredBlock) -> Iterator[pa.Array]:
+        if self._columns.digests is not None:
+            yield self._pa.array(self._columns.digests(scored.rows), self._pa.string())
 
     def _check(self, schema: pa.Schema) -> None:
         """Raise an InputError when batches have columns of different types."""

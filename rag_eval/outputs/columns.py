@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.blocks import values_or_metadata
+from rag_eval.inputs.blocks import SampleBlock, values_or_metadata
 from rag_eval.options.plan import Plan
+from rag_eval.results.digest_texts import DIGESTS
 from rag_eval.results.judged import JudgedRowScores, JudgedScore
 from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import MetricId, NullReason
@@ -28,11 +29,12 @@ ID: Final = "id"
 class ScoreColumns:
     """The columns of a file of scores.
 
-    In this order: the id of each row, or its number where it has none; columns of the input; per
-    metric its score; per metric why it is null; the composite score; whether the row passed;
-    per calibrated metric the probability that the row is good; and per judged metric who scored
-    the row: ``llm``, ``heuristic``, or ``fallback`` where the judge failed and the native score
-    stands in. The scores of metrics that a cascade judges are probabilities themselves.
+    In this order: the id of each row, or its number where it has none; columns of the input;
+    digests, if wanted; per metric its score; per metric why it is null; the composite score;
+    whether the row passed; per calibrated metric the probability that the row is good; and per
+    judged metric who scored the row: ``llm``, ``heuristic``, or ``fallback`` where the judge failed
+    and the native score stands in. The scores of metrics that a cascade judges are probabilities
+    themselves.
 
     Attributes
     ----------
@@ -41,15 +43,24 @@ class ScoreColumns:
         Columns of the input, under their own names.
     prefix : str
         Comes before the names of all but the id and the columns of the input.
+    digests : callable or None
+        Makes the digests of the rows of a block, as texts.
     """
 
     plan: Plan
     extra: tuple[str, ...] = ()
     prefix: str = ""
+    digests: Callable[[SampleBlock], list[str]] | None = None
     _seen: set[str] = field(default_factory=set, compare=False, repr=False)
 
     @classmethod
-    def of(cls, plan: Plan, extra: Sequence[str], prefix: str) -> ScoreColumns:
+    def of(
+        cls,
+        plan: Plan,
+        extra: Sequence[str],
+        prefix: str,
+        digests: Callable[[SampleBlock], list[str]] | None = None,
+    ) -> ScoreColumns:
         """The columns of a plan.
 
         Raises
@@ -57,7 +68,7 @@ class ScoreColumns:
         InputError
             When two columns would have one name.
         """
-        columns = cls(plan, tuple(extra), prefix)
+        columns = cls(plan, tuple(extra), prefix, digests)
         for name in extra:
             if list(extra).count(name) > 1:
                 raise InputError(f"column {name!r} is requested twice")
@@ -82,6 +93,7 @@ class ScoreColumns:
         """The names of the columns after those of the input."""
         metrics = self.plan.columns
         names = [
+            *([] if self.digests is None else [DIGESTS]),
             *metrics,
             *(f"{metric}_null_reason" for metric in metrics),
             "composite_score",
@@ -202,4 +214,5 @@ def block_lists(columns: ScoreColumns, scored: ScoredBlock) -> list[list[Any]]:
     """The values of a block as one list per column."""
     scores = columns.scores_of(scored.scores, scored.null_reasons, scored.judged)
     extra = [columns.values_of(scored, name) for name in columns.extra]
-    return [row_ids(scored), *extra, *scores.lists()]
+    digests = [] if columns.digests is None else [columns.digests(scored.rows)]
+    return [row_ids(scored), *extra, *digests, *scores.lists()]

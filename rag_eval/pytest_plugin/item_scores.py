@@ -52,6 +52,9 @@ class ItemScores:
 
 
 def _record(result: EvalResult, passed: bool, name: str) -> dict[str, Any]:
+    from rag_eval.results.row import sample_dict
+    from rag_eval.runs.dataset_hash import row_digests
+
     return {
         "id": name,
         "passed": passed,
@@ -60,6 +63,7 @@ def _record(result: EvalResult, passed: bool, name: str) -> dict[str, Any]:
             metric: [found.score, int(found.null_reason), found.passed, _judged(found)]
             for metric, found in result.metrics.items()
         },
+        "digests": row_digests(sample_dict(result.sample)),
         "signature": None if result.signature is None else result.signature.to_dict(),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,6 +31,8 @@ class Recorded:
         The id of the sample, or of the test if the sample has none.
     metrics : mapping of list
         Score, null reason, verdict, and 1 if a judge scored or 2 if it failed.
+    digests : sequence of int
+        Of the sample's inputs and of its answer.
     """
 
     test: str
@@ -39,6 +41,7 @@ class Recorded:
     composite: float | None
     metrics: Mapping[str, list[Any]]
     signature: Mapping[str, Any] | None
+    digests: Sequence[int]
 
 
 def read_records(test: str, text: str) -> list[Recorded]:
@@ -55,6 +58,8 @@ def session_run(records: Iterable[Recorded]) -> ScoredRun:
         If tests scored the same metric under different settings.
     """
     import numpy as np
+
+    from rag_eval.runs.dataset_hash import known_digests
 
     merged = _merged(records)
     metrics = tuple(dict.fromkeys(name for row in merged for name in row.metrics))
@@ -81,6 +86,7 @@ def session_run(records: Iterable[Recorded]) -> ScoredRun:
         composite=np.array(composite, np.float64),
         passed=np.array([row.passed for row in merged], np.int8),
         signature=_signature(records),
+        digests=known_digests([row.digests for row in merged]),
         lower_is_better=frozenset(name for name in metrics if not higher_is_better(name)),
         n_judgements=judged[1] + judged[2],
         n_failed_judgements=judged[2],
@@ -109,6 +115,8 @@ def _joined(row: Recorded, other: Recorded) -> Recorded:
         composite=None,  # different metrics have no common composite
         metrics={**row.metrics, **other.metrics},
         signature=row.signature,
+        # Tests may ask the same of it and get different answers.
+        digests=[a if a == b else 0 for a, b in zip(row.digests, other.digests, strict=True)],
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -13,6 +12,7 @@ from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.options.signature import Signature
 from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing.json_fields import Fields
+from rag_eval.results.digest_texts import digests_of_texts
 from rag_eval.results.row_reading import metric_or_none, settings_of
 from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.samples import NULL_REASONS, MetricId, NullReason, null_reason_named
@@ -20,7 +20,6 @@ from rag_eval.samples import NULL_REASONS, MetricId, NullReason, null_reason_nam
 BASELINE_VERSION: Final = 1
 
 _MOST: Final = sys.float_info.max
-_DIGEST: Final = re.compile("[0-9a-f]{8}")
 
 _MISSING: Final = int(NullReason.MISSING_FIELD)
 _SKIPPED: Final = int(NullReason.SKIPPED)
@@ -310,10 +309,12 @@ class BaselineRows:
 
 
 def _baseline_digests(row: Fields) -> tuple[int, ...]:
-    found = row.texts("digests")
-    if found and (len(found) != 3 or not all(map(_DIGEST.fullmatch, found))):
-        raise InputError(f"digests must be three hexadecimal numbers, got {glance(list(found))}")
-    return tuple(int(text, 16) for text in found)
+    texts = row.texts("digests")
+    if not texts:
+        return ()
+    if (found := digests_of_texts(texts)) is None:
+        raise InputError(f"digests must be three hexadecimal numbers, got {glance(list(texts))}")
+    return found
 
 
 def _baseline_reason(reasons: Fields, metric: MetricId) -> int:

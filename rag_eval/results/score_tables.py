@@ -17,6 +17,7 @@ from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.inputs.schemas.synonyms import meaning_of
 from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.metrics.registry import metric_of_file, to_metric_id
+from rag_eval.results.digest_texts import DIGESTS, digests_of_cell
 from rag_eval.results.reading import MissingIdsError, SamplesNotScoresError
 from rag_eval.results.score_rows import ScoreRow, ScoreSource, number_of, reason_of, verdict_of
 from rag_eval.results.verdicts import NOT_JUDGED
@@ -40,10 +41,12 @@ class FlatColumns(NamedTuple):
     modes: list[str | None]
     composite: str | None
     passed: str | None
+    digests: str | None
 
     def names(self) -> set[str | None]:
         """Of all of them."""
-        return {*self.scores.values(), *self.reasons, *self.modes, self.composite, self.passed}
+        single = self.composite, self.passed, self.digests
+        return {*self.scores.values(), *self.reasons, *self.modes, *single}
 
 
 class FlatRows:
@@ -87,7 +90,7 @@ class FlatRows:
             self._numbers(cells(columns.composite), places, "composite_score").tolist(),
             [verdict_of(v, file, place, "passed") for v, place in zip(passed, places, strict=True)],
             zip(*map(cells, file.columns), strict=True) if file.columns else repeat(()),
-            repeat(()),
+            map(digests_of_cell, cells(columns.digests)) if columns.digests else repeat(()),
             strict=False,  # some are repeated without end
         )
         return map(ScoreRow._make, rows)
@@ -161,6 +164,8 @@ def _flat_columns(file: ScoreSource, names: Sequence[str]) -> FlatColumns:
         [known(f"{name}_mode") for name in scores.values()],
         known(f"{prefix}composite_score"),
         known(f"{prefix}passed"),
+        # A source that makes no digests has no use for them.
+        known(f"{prefix}{DIGESTS}") if file.digests is not None else None,
     )
 
 

@@ -15,6 +15,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import plain_name
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.durable_files import atomic_file
+from rag_eval.results.digest_texts import digest_texts
 from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
@@ -90,7 +91,7 @@ def _rows(run: ScoredRun) -> Iterator[tuple[str, dict[str, Any]]]:
             found["columns"] = {name: run.columns[name][row] for name in sorted(run.columns)}
         found["composite"] = _number(composite)
         if run.digests is not None and run.digests[row].any():
-            found["digests"] = [f"{digest:08x}" for digest in run.digests[row].tolist()]
+            found["digests"] = digest_texts(run.digests[row].tolist())
         found["id"] = id_
         if any(reasons):
             found["nullReasons"] = {

@@ -21,6 +21,7 @@ from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import FieldNeeds, SampleLike, field_of, ground_truth_of, id_of
 from rag_eval.kernels.columns import TextColumn
 from rag_eval.plumbing import json_text
+from rag_eval.results.digest_texts import digest_texts
 
 _MARK: Final = b"rag-eval dataset row 1\n"
 _MODULUS: Final = 1 << 256
@@ -128,6 +129,12 @@ def dataset_hash(samples: Iterable[SampleLike]) -> str:
         question, truths, _ = _sample_content(sample)
         found.add(id_of(sample), question, truths)
     return found.hexdigest()
+
+
+def block_digests(block: SampleBlock) -> list[str]:
+    """The digests of the rows of a block, as texts for a table of scores."""
+    _, found = DatasetHash().add_block(block, relevant_ids=True)
+    return [" ".join(digest_texts(digests)) for digests in found.tolist()]
 
 
 def row_digests(sample: Mapping[str, Any]) -> Digests:

@@ -166,6 +166,8 @@ def test_a_regression_in_words(runs: list[Path]) -> None:
     assert rows_of(done.stdout)[3][:3] == ["faithfulness", "1.000", "0.250"]
     assert done.stderr == (
         "note: the runs do not record their settings, so the settings are not compared\n"
+        "note: the runs do not record questions and answers, so edited rows are not noticed; "
+        "result files and rag-eval score --digests record them\n"
     )
 
 

@@ -381,6 +381,14 @@ def stored(n_bad: int, *flags: object, rows: int = 30, reworded: int = 0) -> str
     return str(listed()[0]["runId"])
 
 
+def tables(name: str) -> None:
+    """Tables of scores of the stored rows, one of them without digests."""
+    asked = ("score", "rows.jsonl", "--metrics", "faithfulness", "--quiet")
+    for target in (f"{name}.csv", f"{name}.jsonl", f"{name}.parquet"):
+        assert rag_eval(*asked, target, "--digests").exit_code == 0
+    assert rag_eval(*asked, f"plain-{name}.csv").exit_code == 0
+
+
 def listed() -> list[dict[str, Any]]:
     runs = json.loads(rag_eval("history", "--format", "json").stdout)["runs"]
     assert isinstance(runs, list)
@@ -471,14 +479,20 @@ def test_reworded_questions_are_left_out(tmp_path: Path, monkeypatch: pytest.Mon
     gate("--store", "--run", "latest")
     rag_eval("baseline", "pin", "latest")
     rag_eval("baseline", "export", "pinned.json")
+    tables("old")
     second = stored(10, "--output", "new.json", reworded=10)
+    tables("new")
     sentence = "all scores are identical in 20 pairs; 10 edited rows were left out (against "
     for words in (
         ("--store", "--run", "latest"),
         ("new.json", "--baseline", "old.json"),
         ("new.json", "--baseline", "pinned.json"),
+        ("new.csv", "--baseline", "old.csv"),
+        ("new.parquet", "--baseline", "old.jsonl"),
+        ("new.jsonl", "--baseline", "pinned.json"),
     ):
         done = gate(*words)
+        assert "edited rows are not noticed" not in done.stderr
         assert done.exit_code == 0, done.stdout + done.stderr
         assert done.stdout.startswith(f"PASS  NO CHANGE  {sentence}"), done.stdout
         assert (
@@ -489,6 +503,13 @@ def test_reworded_questions_are_left_out(tmp_path: Path, monkeypatch: pytest.Mon
         assert kept.exit_code == 1
         assert "; 10 edited rows were compared all the same (against " in kept.stdout
         assert "answers differ in 10 of 30 rows" in " ".join(kept.stderr.split())
+    # A table without digests cannot tell, and is said not to.
+    done = gate("plain-new.csv", "--baseline", "old.json")
+    assert done.exit_code == 1, done.stdout
+    assert (
+        "note: plain-new.csv does not record questions and answers, so edited rows are not "
+        "noticed; result files and rag-eval score --digests record them"
+    ) in " ".join(done.stderr.split())
     shown = rag_eval("compare", "old.json", "new.json")
     assert "20 rows in both; 10 edited and left out" in shown.stdout
     assert "old.json  30 rows" in shown.stdout

@@ -128,6 +128,7 @@ def test_a_session_is_held_against_a_baseline_on_one_process_and_on_two(
     rows = {row["id"]: row for row in json.loads(base)["rows"]}
     assert len(rows) == N + 1
     assert rows["q0"]["passed"] is True
+    assert all(len(row["digests"]) == 3 for row in rows.values()), "by which edits are noticed"
     assert rows["twice"]["scores"].keys() == {"faithfulness", "hallucination_rate"}
 
     again = ["--rag-eval-baseline", "base.json", "--rag-eval-save", "again.json", "-q"]

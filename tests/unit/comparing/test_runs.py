@@ -566,12 +566,16 @@ def test_tables_have_no_settings(tmp_path: Path) -> None:
     found = compare(tmp_path / "old.csv", tmp_path / "new.csv")
     assert found.notes == (
         "the runs do not record their settings, so the settings are not compared",
+        "the runs do not record questions and answers, so edited rows are not noticed; result "
+        "files and rag-eval score --digests record them",
     )
     rows = [{"id": "a", "question": "q", "answer": "a", "contexts": ["c"]}]
     grounded = rag_eval.evaluate_batch(rows, ["faithfulness"], profile="grounded")
     notes = compare(tmp_path / "old.csv", grounded).notes
     assert notes == (
         f"{tmp_path / 'old.csv'} does not record its settings, so the settings are not compared",
+        f"{tmp_path / 'old.csv'} does not record questions and answers, so edited rows are not "
+        "noticed; result files and rag-eval score --digests record them",
     )
 
 

@@ -22,7 +22,7 @@ OVERLAP = {"profile": "overlap", "version": 1, "unicode": "17.0.0", "options": {
 
 def record(test: str, metrics: dict[str, list[Any]], **more: Any) -> Recorded:
     values = {"id": "q1", "passed": True, "composite": 0.5, "signature": OVERLAP, **more}
-    return Recorded(test=test, metrics=metrics, **values)
+    return Recorded(test=test, metrics=metrics, **{"digests": (0, 0, 0), **values})
 
 
 def score(value: float | None, reason: int = 0, judged: int = 0) -> list[Any]:
@@ -53,6 +53,19 @@ def test_metrics_of_one_sample_share_a_row_and_the_same_metric_again_is_a_repeat
     assert run.composite[1] == 0.5
 
 
+def test_a_row_knows_what_its_tests_asked_and_answered() -> None:
+    run = session_run(
+        [
+            record("a", {"faithfulness": score(0.1)}, digests=(1, 2, 3)),
+            record("b", {"context_recall": score(0.2)}, digests=(1, 2, 4)),
+            record("c", {"faithfulness": score(0.3)}, digests=(5, 6, 7), id="q2"),
+        ]
+    )
+    assert run.digests is not None
+    assert run.digests.tolist() == [[1, 2, 0], [5, 6, 7]], "one question, two answers"
+    assert session_run([record("a", {"faithfulness": score(0.1)})]).digests is None
+
+
 def test_verdicts_and_directions_are_those_of_the_metrics() -> None:
     found = {
         "faithfulness": [0.9, 0, True, 0],
@@ -70,7 +83,7 @@ def test_a_sample_without_an_id_goes_by_its_test() -> None:
 
 
 def vars_of(found: Recorded) -> dict[str, Any]:
-    names = ("id", "passed", "composite", "metrics", "signature")
+    names = ("id", "passed", "composite", "metrics", "signature", "digests")
     return {name: getattr(found, name) for name in names}
 
 
