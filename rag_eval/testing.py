@@ -76,7 +76,7 @@ def assert_rag(
 
     ::
 
-        assert_rag(sample, faithfulness=0.7, hallucination_rate=0.8)
+        assert_rag(sample, faithfulness=0.7, hallucination_rate=0.8, profile="grounded")
         assert_rag(sample, {"regtrace.tone": 0.5}, profile="grounded", composite=0.6)
 
     Parameters

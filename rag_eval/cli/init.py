@@ -28,6 +28,11 @@ _data_flag = click.option(
     show_default=True,
     help="Samples to score, relative to the root of the repository.",
 )
+_config_flag = click.option(
+    "--config",
+    metavar="FILE",
+    help="Score with the options in this TOML file [--profile grounded].",
+)
 _directory_flag = click.option(
     "--directory", metavar="DIR", default=".", show_default=True, help="Root of the repository."
 )
@@ -54,6 +59,7 @@ def init_command() -> None:
 
 @init_command.command("github", epilog=_EXIT_CODES)
 @_data_flag
+@_config_flag
 @click.option(
     "--branch",
     metavar="NAME",
@@ -63,7 +69,7 @@ def init_command() -> None:
 )
 @_directory_flag
 @_force_flag
-def github_command(data: str, branch: str, directory: str, force: bool) -> None:
+def github_command(data: str, config: str | None, branch: str, directory: str, force: bool) -> None:
     """Write .github/workflows/rag-eval.yml for GitHub Actions.
 
     The workflow runs on pull requests, including those from forks, and on pushes to the default
@@ -75,18 +81,19 @@ def github_command(data: str, branch: str, directory: str, force: bool) -> None:
     \b
     Examples:
       rag-eval init github
-      rag-eval init github --data eval/samples.jsonl --force
+      rag-eval init github --data eval/samples.jsonl --config rag-eval.toml --force
     """
-    text = _filled("github.yml", data, branch)
+    text = _filled("github.yml", data, config, branch)
     path = _written(directory, ".github/workflows/rag-eval.yml", text, force)
-    _print_next_steps(path, data, "")
+    _print_next_steps(path, data, config)
 
 
 @init_command.command("gitlab", epilog=_EXIT_CODES)
 @_data_flag
+@_config_flag
 @_directory_flag
 @_force_flag
-def gitlab_command(data: str, directory: str, force: bool) -> None:
+def gitlab_command(data: str, config: str | None, directory: str, force: bool) -> None:
     """Write .gitlab/rag-eval.yml for GitLab CI.
 
     The job runs for merge requests and the default branch. It shows scores as test results and
@@ -98,19 +105,19 @@ def gitlab_command(data: str, directory: str, force: bool) -> None:
       rag-eval init gitlab
       rag-eval init gitlab --data eval/samples.jsonl
     """
-    path = _written(directory, ".gitlab/rag-eval.yml", _filled("gitlab.yml", data), force)
-    _print_next_steps(
-        path, data, "put into .gitlab-ci.yml: include: [{local: .gitlab/rag-eval.yml}]"
-    )
+    path = _written(directory, ".gitlab/rag-eval.yml", _filled("gitlab.yml", data, config), force)
+    include = "put into .gitlab-ci.yml: include: [{local: .gitlab/rag-eval.yml}]"
+    _print_next_steps(path, data, config, include)
 
 
-def _filled(template: str, data: str, branch: str = "") -> str:
+def _filled(template: str, data: str, config: str | None, branch: str = "") -> str:
     """A template with its places filled in."""
     from rag_eval._version import __version__
 
     text = resources.files("rag_eval.cli").joinpath("workflows", template).read_text("utf-8")
     places = {
         "DATA": _yaml_text("--data", data),
+        "SETTINGS": _settings(config),
         "BRANCH": _yaml_text("--branch", branch),
         "VERSION": __version__,
     }
@@ -118,14 +125,26 @@ def _filled(template: str, data: str, branch: str = "") -> str:
     return _PLACE.sub(lambda found: places[found[1]], text)
 
 
+def _settings(config: str | None) -> str:
+    """How samples are scored, as words of a shell."""
+    if config is None:
+        return "--profile grounded"
+    _check_name("--config", config)
+    return f"--config {shlex.quote(config)}"
+
+
 def _yaml_text(option: str, text: str) -> str:
+    _check_name(option, text)
+    return json.dumps(text, ensure_ascii=False)  # a string of JSON is one of YAML
+
+
+def _check_name(option: str, text: str) -> None:
     # Build servers fill in what stands behind a $; a leading dash would be a flag of the command.
     if not text.isprintable() or "$" in text or text.startswith("-"):
         raise InputError(
             f"{option}: expected a name without control characters, $ and a leading dash, "
             f"got {text!r:.100}"
         )
-    return json.dumps(text, ensure_ascii=False)  # a string of JSON is one of YAML
 
 
 def _written(directory: str, name: str, text: str, force: bool) -> Path:
@@ -151,15 +170,17 @@ def _written(directory: str, name: str, text: str, force: bool) -> Path:
     return path
 
 
-def _print_next_steps(path: Path, data: str, include: str) -> None:
+def _print_next_steps(path: Path, data: str, config: str | None, include: str = "") -> None:
     from rag_eval.reports.plain_text import plain_text
 
     shown = plain_text(shlex.quote(data))
+    settings = plain_text(_settings(config))
+    committed = [plain_text(str(path)), *([] if config is None else [plain_text(config)])]
     steps = [
         f"commit the samples in {shown}, or let a step of the workflow write them",
-        f"score them here first: rag-eval run {shown} --profile grounded --output results.json",
+        f"score them here first: rag-eval run {shown} {settings} --output results.json",
         f"make these scores the baseline: rag-eval baseline export {_BASELINE} --from results.json",
-        f"commit {plain_text(str(path))} and {_BASELINE}",
+        f"commit {', '.join(committed)} and {_BASELINE}",
     ]
     if include:
         steps.insert(3, include)

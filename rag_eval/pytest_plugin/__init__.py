@@ -44,7 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def rag_eval_fixture(pytestconfig: pytest.Config) -> RagEval:
     """Score samples, assert thresholds, and record the scores.
 
-    ``rag_eval.assert_rag(sample, faithfulness=0.7)`` fails with the unsupported sentences.
+    ``rag_eval.assert_rag(sample, faithfulness=0.7, profile="grounded")`` fails with the
+    unsupported sentences.
     ``rag_eval.evaluate(sample)`` returns a result. ``rag_eval.record(result)`` records a result
     that was made elsewhere.
     """

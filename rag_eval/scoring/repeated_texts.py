@@ -40,15 +40,16 @@ class RepeatedTexts:
 
     def note(self) -> str:
         """What to tell the user; empty where hardly a row repeats another."""
-        for name, what in ((DOCUMENT, "contexts"), ("question", "question")):
+        first = "the first " if self._n_rows == _LOOKED_AT else ""
+        for name, what in ((DOCUMENT, "contexts"), ("question", "a question")):
             sizes = self._seen[name].values()
             beside = sum(n * (n - 1) for n in sizes)
             if self._n_rows >= _FEWEST and beside >= _LEAST_BESIDE * self._n_rows:
                 shared = sum(n for n in sizes if n > 1)
                 return (
-                    f"{shared:,} of the first {self._n_rows:,} rows share their {what} with "
-                    "another row, but the confidence intervals treat rows as independent; for "
-                    f"wider ones, add --cluster-by {name}"
+                    f"{shared:,} of {first}{self._n_rows:,} rows share {what} with other rows, so "
+                    f"the confidence intervals are too narrow; add --cluster-by {name} to correct "
+                    "them"
                 )
         return ""
 

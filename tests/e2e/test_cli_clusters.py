@@ -78,11 +78,11 @@ def test_a_run_says_once_that_rows_repeat(data: Path) -> None:
     done = invoke("run", data, "--metrics", "faithfulness")
     (line,) = [line for line in done.stderr.splitlines() if "--cluster-by" in line]
     assert line == (
-        "note: 120 of the first 120 rows share their contexts with another row, but the "
-        "confidence intervals treat rows as independent; for wider ones, add --cluster-by document"
+        "note: 120 of 120 rows share contexts with other rows, so the confidence intervals are too "
+        "narrow; add --cluster-by document to correct them"
     )
     named = invoke("run", data, "--metrics", "faithfulness", "--cluster-by", "page")
-    assert "treat rows as independent" not in named.stderr
+    assert "too narrow" not in named.stderr
     asked = data.with_name("asked.jsonl")
     rows = [json.loads(line) for line in data.read_text("utf-8").splitlines()]
     for number, row in enumerate(rows):
@@ -90,7 +90,7 @@ def test_a_run_says_once_that_rows_repeat(data: Path) -> None:
         row["question"] = f"When does ferry {number % 5} leave?"
     asked.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     done = invoke("run", asked, "--metrics", "faithfulness")
-    assert "120 of the first 120 rows share their question" in done.stderr
+    assert "120 of 120 rows share a question with other rows" in done.stderr
     by_question = invoke("run", asked, "--metrics", "faithfulness", "--cluster-by", "question")
     assert "5 clusters of rows with the same question" in by_question.stderr
 

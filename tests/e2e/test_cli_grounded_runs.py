@@ -15,8 +15,8 @@ from tests.grounded_rows import GROUNDED, INVENTED, SAMPLES, SOUND, samples
 
 FIELDS = "fields: question=question, answer=answer, contexts=contexts, ground truth=ground_truth\n"
 SHARED = (
-    "note: 60 of the first 60 rows share their contexts with another row, but the confidence "
-    "intervals treat rows as independent; for wider ones, add --cluster-by document\n"
+    "note: 60 of 60 rows share contexts with other rows, so the confidence intervals are too "
+    "narrow; add --cluster-by document to correct them\n"
 )
 
 

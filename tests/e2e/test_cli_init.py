@@ -235,6 +235,22 @@ def test_a_name_with_a_meaning_to_the_build_server_is_refused(data: str, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", ["github", "gitlab"])
+def test_it_scores_with_the_config_that_was_named(kind: str, tmp_path: Path) -> None:
+    config = "my settings' file.toml"
+    made = init(kind, "--directory", tmp_path, "--config", config)
+    (path,) = tmp_path.rglob("*.yml")
+    run, _ = command_lines(path.read_text("utf-8"))
+    assert run[2:5] == ["$DATA", "--config", config]
+    assert "--profile" not in run
+    quoted = shlex.quote(config)
+    assert f"rag-eval run samples.jsonl --config {quoted} --output results.json" in made.stderr
+    assert f"commit {path}, {config} and rag-eval-baseline.json" in made.stderr
+    refused = init(kind, "--directory", tmp_path, "--force", "--config", "$(id)")
+    assert refused.exit_code == 2
+    assert "--config: expected a name" in refused.stderr
+
+
 @pytest.mark.parametrize("data", ['a "b" #c: d.jsonl', "@BRANCH@", "eval\\x.jsonl", "é.jsonl"])
 def test_any_other_name_stands_as_it_is(data: str, tmp_path: Path) -> None:
     assert init("github", "--directory", tmp_path, "--data", data, "--branch", "a b").exit_code == 0

@@ -290,6 +290,10 @@ def test_what_the_defaults_let_pass_on_all_sets_is_measured() -> None:
         f"accuracy {balanced}). In version 2 it was {version_2[0]} and {version_2[1]} "
         f"({version_2[2]})"
     ) in prose("meaning.md")
+    (row,) = [line for line in VALIDITY.splitlines() if line.startswith("| **defaults** |")]
+    good, bad = (f"{100 * float(cell):.0f} %" for cell in _cells(row)[1:3])
+    labelled = f"{good} of the answers that people labelled good and {bad} of the bad ones pass"
+    assert labelled in prose("../README.md")
 
 
 def test_limits_are_those_of_the_code() -> None:
