@@ -79,7 +79,7 @@ def count_import(statement: str) -> int:
 
 
 def import_ratio() -> float:
-    """Instructions of ``import rag_eval`` over those of ``import msgspec``, which it includes."""
+    """Instructions of ``import rag_eval`` over those of ``import msgspec``."""
     with ThreadPoolExecutor() as pool:
         statements = ("pass", "import msgspec", "import rag_eval")
         start, msgspec, own = pool.map(count_import, statements)

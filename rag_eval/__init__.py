@@ -11,8 +11,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import msgspec as _msgspec  # noqa: F401  # cheap, and every command needs it
-
 from rag_eval._version import __version__ as __version__
 
 try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import reprlib
 from collections.abc import Iterable
 from itertools import islice
@@ -98,6 +97,9 @@ def near_name(name: object, known: Iterable[str]) -> str | None:
     """The name nearest to ``name`` among the first thousand known ones; None if none is near."""
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:
         return None
+    # Imported where a name is wrong: every command imports this module.
+    import difflib
+
     near = difflib.get_close_matches(name, list(islice(known, _MOST_NAMES)), n=1, cutoff=0.6)
     return near[0] if near else None
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click import Context
 
 import rag_eval
@@ -57,14 +58,26 @@ def test_the_modules_of_a_command_come_only_with_it() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout == "set()\n"
-    # Help is quick: no command brings arrays before it runs.
+    # Help is quick: no command brings arrays before it runs, nor rich its table of emoji.
     code = (
-        "import sys, rag_eval.cli.program; print({'numpy', 'scipy', 'jinja2'} & sys.modules.keys())"
+        "import atexit, sys, rag_eval.cli as cli; slow = {'numpy', 'scipy', 'jinja2', 'msgspec', "
+        "'difflib', 'rich._emoji_codes'}; sys.argv[1:] = ['--help']; "
+        "atexit.register(lambda: print(slow & sys.modules.keys())); cli.main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "set()\n"
+    assert "Administration" in done.stdout
+    assert done.stdout.endswith("set()\n")
+
+
+def test_emoji_are_found_again_after_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A custom metric, or whoever calls the program, may print some with rich."""
+    from rich.markup import render
+
+    monkeypatch.delitem(sys.modules, "rich._emoji_codes", raising=False)
+    assert invoke("--help").exit_code == 0
+    assert render("fine :warning:").plain == "fine \u26a0"
 
 
 def test_unknown_commands_are_usage_errors() -> None:

@@ -190,7 +190,7 @@ def test_hints_of_public_functions_are_types_at_run_time_too(module: str) -> Non
 def test_import_loads_one_kernel_and_nothing_heavy() -> None:
     loaded = run("import sys, rag_eval; print(*sys.modules)").split()
     assert [name for name in HEAVY if name in loaded] == []
-    assert "msgspec" in loaded
+    assert "msgspec" not in loaded  # it would double the time
     assert {name for name in loaded if name.startswith("rag_eval")} == {
         "rag_eval",
         "rag_eval._native",
