@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from rag_eval.cli.program import program
 
 # How messages end that name a bad row, and data without one.
-LEAVE_OUT = ". To skip such rows, add --skip-invalid"
+LEAVE_OUT = ". Add --skip-invalid to skip such rows"
 WANTED_SAMPLES = (
     "; expected one row or JSON object per sample, with a question, an answer and contexts"
 )

@@ -13,14 +13,9 @@ from rag_eval.errors import InputError
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.declared import NUMBER_BY_METRIC, Kind, Option
+from rag_eval.plumbing.checked_values import number_of
 from rag_eval.plumbing.unreadable import unreadable
 from rag_eval.samples import MetricId
-
-
-def number_of(text: str) -> float:
-    """``0.9`` or ``90%`` -> 0.9; a ValueError for anything else."""
-    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-
 
 if TYPE_CHECKING:
     _Number = click.ParamType[float]
@@ -66,7 +61,7 @@ def _percentage_hint(value: object) -> str:
     """A hint for a percentage that was given without its sign."""
     text = f"{value:g}" if isinstance(value, float) else str(value)
     try:
-        return f"; to give a percentage, write {text}%" if 1 < float(text) <= 100 else ""
+        return f"; to give a percentage, write {text}%" if 2 <= float(text) <= 100 else ""
     except ValueError:
         return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
@@ -31,6 +32,7 @@ LineRows: TypeAlias = Generator[RowBlock | JsonBlock, None, None]
 
 _BOM: Final = b"\xef\xbb\xbf"
 _MAX_ROWS: Final = 1024
+_OF_LINES: Final = re.compile(r"\.(?:jsonl|ndjson)(?=(?:\.gz|\.zst)?$)", re.IGNORECASE)
 
 _decode = msgspec.json.Decoder().decode
 _decode_lines = msgspec.json.Decoder().decode_lines
@@ -224,6 +226,13 @@ def _is_blank(buffer: bytearray, begin: int, end: int) -> bool:
     return begin == end or (buffer[begin : begin + 1].isspace() and buffer[begin:end].isspace())
 
 
+def _belongs(source: str) -> str:
+    """Where an array of samples is looked for; other rows are no better."""
+    text = "An array of samples belongs in a .json file"
+    renamed = _OF_LINES.sub(".json", source)
+    return text if renamed == source else f"{text}: rename it to {renamed}"
+
+
 class _RowReader:
     """Puts together the rows of one block."""
 
@@ -245,7 +254,7 @@ class _RowReader:
         else:
             fault = f"must be a JSON object, got {json_type(row)}"
             if isinstance(row, list) and self.ordinal == 0 and self.origin.unit == "line":
-                fault += "; an array of samples belongs in a .json file"
+                fault += f". {_belongs(self.origin.source)}"
             self.origin.add_fault(number, row, fault)
         self.ordinal += 1
 

@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 _Report = TypeVar("_Report", bound=FileReport)
 
-_LEAVE_OUT: Final = ". To skip such rows, add --skip-invalid (in Python: skip_invalid=True)"
+_LEAVE_OUT: Final = ". Add --skip-invalid to skip such rows (in Python: skip_invalid=True)"
+
+# Faults that most rows have, so that skipping them is no way out.
+_WHOLE_FILE: Final = ("not valid JSON", "must be a JSON object, got an array")
 
 
 class RowStream:
@@ -168,7 +171,7 @@ class RowStream:
                 for found in self.source.found:
                     if found.source not in checked and error.where.startswith(f"{found.source}, "):
                         self._measured.check_fields(found)
-                is_told = error.fault.startswith("not valid JSON") and ". " in error.fault
+                is_told = error.fault.startswith(_WHOLE_FILE) and ". " in error.fault
                 fault = error.fault if is_told else f"{error.fault}{_LEAVE_OUT}"
                 raise SampleError(error.where, fault) from None
 

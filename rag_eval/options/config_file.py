@@ -11,9 +11,18 @@ from typing import Any, Final
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.judge.call_options import check_file_options
 from rag_eval.metrics.registry import needs_judge, to_metric_id
-from rag_eval.options.declared import FILE, Option, declared, normalized
+from rag_eval.options.declared import (
+    FILE,
+    NUMBER_BY_METRIC,
+    SHARE,
+    Kind,
+    Option,
+    declared,
+    normalized,
+)
 from rag_eval.options.file_types import ConfigOptions
 from rag_eval.options.judge_types import JudgeOptions
+from rag_eval.plumbing.checked_values import number_of
 from rag_eval.plumbing.json_text import is_deeper
 from rag_eval.plumbing.spelling import snake_case
 from rag_eval.plumbing.unreadable import unreadable
@@ -159,16 +168,29 @@ def _options_of(
         if name in options:
             raise InputError(f"{name} is given twice")
         kind = _KNOWN[name].kind
-        if not kind.fits_toml(value):
+        given = _without_percentages(value, kind)
+        if not kind.fits_toml(given):
             raise InputError(f"{name} must be {kind.words}, got {glance(value)}")
         is_file = kind.words == FILE.words
-        options[name] = _file_beside(folder, value, name) if is_file else value
+        options[name] = _file_beside(folder, value, name) if is_file else given
     if not all(isinstance(metric, str) for metric in options.get("metrics", ())):
         raise InputError(f"metrics must be names, got {glance(options['metrics'])}")
     _check_scorers(options.get("scorer_options", {}))
     found = normalized(options, "run", ConfigOptions)
     check_file_options(found.get("judge_options") or {}, "judge_options")
     return found
+
+
+def _without_percentages(value: Any, kind: Kind) -> Any:
+    """``"90%"`` as a number where the flag takes it: for a share, and for a number per metric."""
+    if kind is SHARE and isinstance(value, str) and value.endswith("%"):
+        try:
+            return number_of(value)
+        except ValueError:
+            return value
+    if kind is NUMBER_BY_METRIC and isinstance(value, dict):
+        return {name: _without_percentages(one, SHARE) for name, one in value.items()}
+    return value
 
 
 def _file_beside(folder: Path, named: str, name: str) -> Path:

@@ -258,7 +258,7 @@ def _judges(
         raise UnsupportedModeError(
             f"{_asking(options, mode, judged)} needs a judge. Add --judge openai:MODEL "
             "or set RAG_EVAL_JUDGE (in Python: judge='openai:MODEL', or a function that takes a "
-            "prompt and returns the reply). To score without a judge, leave it out"
+            f"prompt and returns the reply), or leave out {_dispensable(options, mode, judged)}"
         )
     if several is not None and (not isinstance(several, (list, tuple)) or not several):
         raise InputError(f"judges must be a list of judges, got {several!r:.80}")
@@ -276,6 +276,17 @@ def _asking(options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[Metr
     if judged[0] in (options.get("metric_modes") or {}):
         return f"mode 'llm' of the metric {judged[0]!r}"
     return f"the metric {judged[0]!r}"
+
+
+def _dispensable(
+    options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[MetricId, ...]
+) -> str:
+    """What to leave out to score without a judge."""
+    if mode != "heuristic":
+        return f"--mode {mode} (in Python: mode={mode!r})"
+    if judged[0] in (options.get("metric_modes") or {}):
+        return "that mode"
+    return "that metric"
 
 
 def resolved_judge(judge: object, options: Mapping[str, Any], timeout_s: float) -> JudgeFn:

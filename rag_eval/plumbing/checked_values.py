@@ -86,3 +86,8 @@ def one_of(value: object, name: str, choices: tuple[str, ...]) -> str:
         known = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
         raise InputError(f"{name} must be {known}, got {glance(value)}")
     return value
+
+
+def number_of(text: str) -> float:
+    """``0.9`` or ``90%`` -> 0.9; a ValueError for anything else."""
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)

@@ -257,6 +257,7 @@ class Measurability:
         one, which = ("field", "it") if len(lacking) == 1 else ("fields", "them")
         names = " and ".join(filter(None, [", ".join(map(repr, lacking[:-1])), repr(lacking[-1])]))
         text = f"{source or 'the samples'} {has} no {one} {names}"
+        lacks = f"{source or 'the samples'} {has} no {names} {one}"
         if unused:
             columns = f"{counted(len(unused), 'unused column')}: {listed(unused)}"
             text += f". {pronoun.capitalize()} {has} {columns}"
@@ -280,7 +281,13 @@ class Measurability:
                 f"first: {mapped}"
             )
         if near:
-            return f"{text} (did you mean {self._mapped(near)}?)"
+            columns = " and ".join(map(repr, near.values()))
+            return f"{lacks}; did you mean {columns}? Use {self._mapped(near)}"
+        if not self._in_memory and len(lacking) > 1 and any(map(_is_sentence, unused)):
+            return (
+                f"{source} seems to have no header row: its first line is {listed(unused)!r}. Add "
+                f"a line with column names above it, such as {','.join(lacking)}"
+            )
         ways = []
         if unused:
             mapped = self._mapped({lacking[0]: "COLUMN"})
@@ -379,6 +386,11 @@ def _absent(names: Iterable[str], fields: FieldMap) -> list[str]:
 def _absent_in_all(names: Iterable[str], found: Sequence[FieldMap]) -> list[str]:
     """Those fields that no file has; none where it is not known what files have."""
     return [name for name in names if found and all(_absent([name], one) for one in found)]
+
+
+def _is_sentence(column: str) -> bool:
+    """Whether the name of a column reads like a question, an answer or a list of contexts."""
+    return column.endswith(("?", ".", "!", "]")) and (" " in column or column.startswith("["))
 
 
 def _numbered(column: str, unused: Iterable[str]) -> list[str]:

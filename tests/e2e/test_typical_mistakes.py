@@ -60,6 +60,8 @@ FILES: dict[str, str | bytes] = {
     "windows.csv": CSV.replace("Elle", "– Elle").encode("cp1252"),
     "utf16.csv": CSV.encode("utf-16"),
     "numbered.csv": "question,answer,context_1,context_2\nWhat?,It.,It is.,It was.\n",
+    "unnamed.csv": 'When open?,At nine.,"[""x""]"\nWhen else?,At ten.,"[""x""]"\n',
+    "lines.jsonl": '[{"question": "q", "answer": "a", "contexts": ["a"]}]\n',
     "headless.csv": "q1,What is it?,It is red.,It is red.\n",
     "number.jsonl": lines([sample(1), sample(2, answer=42)]),
     "objects.jsonl": lines([sample(1, contexts=[{"doc_id": "d1", "passage_no": 3}])]),
@@ -223,12 +225,21 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("run utf16.csv", ["utf16.csv is in UTF-16", "--encoding utf-16"]),
     ("run samples.jsonl --encoding utf9", ["no text encoding 'utf9'", "cp1252"]),
     ("run headless.csv", ["line 1 names the column", "the names of the columns"]),
+    (
+        "run unnamed.csv",
+        "unnamed.csv seems to have no header row: its first line is 'When open?, At nine., "
+        '["x"]\'. Add a line with column names above it, such as question,answer,contexts',
+    ),
+    (
+        "run lines.jsonl",
+        "lines.jsonl, line 1: must be a JSON object, got an array. An array of samples belongs in "
+        "a .json file: rename it to lines.json",
+    ),
     # Fields
     *(
         (
             command,
-            "typo.jsonl has no field 'answer'. It has 1 unused column: anwser (did you mean --map "
-            "answer=anwser?)",
+            "typo.jsonl has no 'answer' field; did you mean 'anwser'? Use --map answer=anwser",
         )
         for command in (
             "run typo.jsonl",
@@ -337,8 +348,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     # Judges
     (
         "run samples.jsonl --mode llm",
-        "mode 'llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE. To score "
-        "without a judge, leave it out",
+        "mode 'llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE, or leave out "
+        "--mode llm",
     ),
     ("run samples.jsonl --judge openai:gpt-5", ["--judge has no effect without --mode llm"]),
     ("run samples.jsonl --mode llm --judge gpt-5", ["unknown judge 'gpt-5'", "openai:MODEL"]),
@@ -551,7 +562,7 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
         "evaluate(rows[0], mode='llm')",
         "mode 'llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE (in "
         "Python: judge='openai:MODEL', or a function that takes a prompt and returns the "
-        "reply). To score without a judge, leave it out",
+        "reply), or leave out --mode llm (in Python: mode='llm')",
     ),
     ("evaluate(rows[0]).metrics['faithfullness']", ["not computed", "mean 'faithfulness'?"]),
     ("evaluate_batch('samples.jsonl')", ["got str", "run_file('samples.jsonl')"]),

@@ -225,7 +225,7 @@ def _named(schema: str, columns: Columns, given: Mapping[str, str]) -> _Fit:
     if fit is None:
         raise InputError(
             f"schema {schema!r} needs {listed(known_paths(schema, *_CLAIMS), ' or ')}; "
-            f"there is {listed(columns)}"
+            f"found: {listed(columns)}"
         )
     return fit
 

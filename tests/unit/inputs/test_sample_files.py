@@ -176,7 +176,8 @@ def test_an_array_under_the_name_of_lines_says_where_it_belongs(tmp_path: Path) 
     assert block.origin is not None
     [fault] = block.origin.faults
     assert fault.fault == (
-        "must be a JSON object, got an array; an array of samples belongs in a .json file"
+        "must be a JSON object, got an array. An array of samples belongs in a .json file: rename "
+        f"it to {tmp_path / 'd.json'}"
     )
 
 

@@ -484,8 +484,7 @@ def test_both_spellings_of_a_field() -> None:
         ),
         (
             {"schema": "ragas"},
-            "schema 'ragas' needs user_input or response; there is input, output, docs, "
-            "docs[].text",
+            "schema 'ragas' needs user_input or response; found: input, output, docs, docs[].text",
         ),
     ],
 )
@@ -501,14 +500,14 @@ def test_an_error_lists_what_a_schema_wants() -> None:
     assert str(caught.value) == (
         "schema 'mlflow' needs inputs.question or inputs.query or inputs.input or "
         "inputs.request or outputs.answer or outputs.response or outputs.output or outputs or "
-        "request or response; there is x"
+        "request or response; found: x"
     )
 
 
 def test_errors_list_some_columns_of_many() -> None:
     with pytest.raises(InputError, match=r"c18, c19 and 30 more$"):
         field_map([f"c{number}" for number in range(50)], schema="ragas")
-    with pytest.raises(InputError, match=r"there is nothing$"):
+    with pytest.raises(InputError, match=r"found: nothing$"):
         field_map([], schema="ragas")
 
 

@@ -59,6 +59,27 @@ def test_a_table_called_run_says_the_same(tmp_path: Path) -> None:
     }
 
 
+def test_shares_and_numbers_of_metrics_may_be_percentages_as_those_of_flags(
+    tmp_path: Path,
+) -> None:
+    """Regression: ``min_pass_rate = "90%"`` was refused, although the flag takes it."""
+    text = """
+    min_pass_rate = "90%"
+    min_mean = {faithfulness = "62.5%"}
+    [thresholds]
+    context_recall = 0.5
+    faithfulness = "70%"
+    """
+    assert config(tmp_path, text) == {
+        "min_pass_rate": 0.9,
+        "min_mean": {"faithfulness": 0.625},
+        "thresholds": {"context_recall": 0.5, "faithfulness": 0.7},
+    }
+    for wrong in ('"x%"', '"90"', '"190%"'):
+        with pytest.raises(InputError, match=r"min_pass_rate must be (a number from|between) 0"):
+            config(tmp_path, f"min_pass_rate = {wrong}")
+
+
 def test_a_table_called_judge_holds_options_of_judging(tmp_path: Path) -> None:
     text = """
     worst = 1
