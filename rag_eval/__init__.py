@@ -2,8 +2,8 @@
 
 ``evaluate`` scores one sample and explains its scores, ``evaluate_batch`` many on all cores,
 ``score_file`` files of any size, ``run_file`` a file as a whole with statistics and gates, and
-``create_evaluator`` fixes options in advance. The rest are the primitives they are made of and the
-types of what goes in and comes out; see each one's help.
+``create_evaluator`` fixes options in advance. The other names are text primitives and the types of
+inputs and results.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class InputChangedError(InputError):
     Attributes
     ----------
     report : object
-        What came of it all the same: that of :func:`rag_eval.run_file`,
+        The report of the complete run: that of :func:`rag_eval.run_file`,
         :func:`rag_eval.score_file` or the validation, whose files are written; None where nothing
         did.
     """
@@ -47,7 +47,7 @@ class NotMeasuredError(InputError):
     Attributes
     ----------
     report : object
-        What was scored all the same: the report of :func:`rag_eval.run_file` or
+        The rows that were scored: the report of :func:`rag_eval.run_file` or
         :func:`rag_eval.score_file`, whose files are written, or the result of a batch.
     """
 

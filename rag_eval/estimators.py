@@ -48,7 +48,7 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
     threads : int, optional
         Threads of native work; all cores by default. Scores do not depend on it.
     fill_value : float, optional
-        Stands for null scores; by default they are NaN.
+        Value in place of null scores; NaN by default.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
         Parameters
         ----------
         X, y : ignored
-            There for pipelines.
+            Accepted for pipelines.
         """
         self._fill_value()
         self._evaluator()

@@ -1,4 +1,4 @@
-"""Metrics of your own: a function becomes one that every command and call knows."""
+"""Custom metrics: a function becomes a metric that every command and call knows."""
 
 from rag_eval.metrics.own import metric
 

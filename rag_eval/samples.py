@@ -1,4 +1,4 @@
-"""The words everything else speaks: samples, null reasons, profiles, evaluation modes."""
+"""The basic types: samples, null reasons, profiles, evaluation modes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EvaluationMode: TypeAlias = Literal["heuristic", "llm", "hybrid", "cascade"]
 
 
 class NullReason(IntEnum):
-    """Why a score is null; 0 where it is not."""
+    """Why a score is null; 0 if it is not."""
 
     MEASURED = 0
     MISSING_FIELD = 1

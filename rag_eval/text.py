@@ -335,7 +335,7 @@ def paired_tfidf_similarity(
     Returns
     -------
     float64, shape (R,)
-        0 where a row has no tokens. Each pair is a corpus of its own. Texts and the rows that
+        0 if a row has no tokens. Each pair is a corpus of its own. Texts and the rows that
         `tokenize_batch` makes of them give the same bits.
 
     Raises

@@ -27,7 +27,7 @@ _EARLIER: Final[dict[str, float]] = {
 _NO_BAR: Final = -1.0  # which every score reaches
 # Gates by name, as options; the last but one are the defaults.
 GATES: Final[dict[str, dict[str, Any]]] = {
-    "gates of version 2, composite from 0.50": {
+    "earlier defaults (version 2)": {
         "thresholds": _EARLIER,
         "composite_threshold": 0.50,
     },

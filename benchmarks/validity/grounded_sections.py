@@ -87,14 +87,14 @@ def defaults_lines(outcomes: Sequence[Outcome]) -> list[str]:
         [name, f"{found.good:.3f}", f"{found.bad:.3f}", f"{found.balanced:.3f}"]
         for name, found in means(by_set).items()
     ]
-    head = ["gates", "good that pass", "bad that pass", "balanced accuracy"]
+    head = ["thresholds", "good that pass", "bad that pass", "balanced accuracy"]
     return [
         "## The default thresholds",
         "",
         f"Means over {len(by_set)} sets labelled for faithfulness. Their rows have no ground",
-        "truth: context_recall and answer_correctness decide nothing here. The gates of version 2",
-        "are held against the scores of version 3. A low score is strong evidence and a high one",
-        "weak; the best cut differs by corpus, so calibrate where you have labels.",
+        "truth, so context_recall and answer_correctness have no effect here. The defaults of",
+        "version 2 are applied to scores of version 3. A low score is strong evidence and a high",
+        "one is weak evidence; the best threshold differs by corpus: calibrate if you have labels.",
         "",
         *table(head, rows),
         "On the 21 sets of the study behind the definition, 14 of which are not here, the defaults",

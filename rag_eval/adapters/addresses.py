@@ -103,8 +103,8 @@ def judge_from_address(
 ) -> SchemaJudge:
     """The judge at an address.
 
-    ``OPENAI_API_KEY`` and ``ANTHROPIC_API_KEY`` are sent to their vendor's own server and to no
-    other. Any other server gets ``RAG_EVAL_JUDGE_API_KEY``; one on this machine can do without.
+    ``OPENAI_API_KEY`` and ``ANTHROPIC_API_KEY`` are sent only to their vendor's own server. Any
+    other server gets ``RAG_EVAL_JUDGE_API_KEY``; one on this machine needs none.
 
     Parameters
     ----------
@@ -118,14 +118,14 @@ def judge_from_address(
     allow_http : sequence of str
         ``HOST:PORT`` of servers on other machines that may be called by plain http.
     environment : mapping
-        Where keys are looked up; nothing else is read from it.
+        Variables in which keys are looked up.
 
     Raises
     ------
     InputError
         A malformed address, an option that the protocol does not have, or a key that is not set.
     MissingExtraError
-        Its SDK is not installed.
+        If its SDK is not installed.
     """
     places = checked_http_places(allow_http, "allow_http")
     address = parsed_address(text, base_url=base_url, allow_http=places)
@@ -160,7 +160,7 @@ def checked_addresses(text: str) -> list[str]:
     Raises
     ------
     InputError
-        Also for an empty address and for one that comes twice.
+        Also for an empty address and for one that occurs twice.
     """
     texts = [part.strip() for part in text.split(",")]
     addresses = []

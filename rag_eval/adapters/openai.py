@@ -96,26 +96,25 @@ def create_openai_judge(
     allow_http: Sequence[str] = (),
     **extra: Any,
 ) -> ServedJudge:
-    """A judge on OpenAI's SDK.
+    """A judge that uses OpenAI's SDK.
 
-    A parameter that the server says it does not take is left out from then on; the judge's
-    identity keeps what was asked for.
+    If the server rejects a parameter, later calls leave it out; the judge's identity keeps it.
 
     Parameters
     ----------
     model : str
     api_key : str, optional
-        Sent to ``base_url``. Without one, ``OPENAI_API_KEY`` for the vendor's server and
-        ``RAG_EVAL_JUDGE_API_KEY`` for any other, which a server on this machine can do without.
+        Key sent to ``base_url``. Default: ``OPENAI_API_KEY`` for the vendor's server and
+        ``RAG_EVAL_JUDGE_API_KEY`` for any other; a server on this machine needs none.
     base_url : str, optional
-        Of another server that speaks the protocol, as ``http://127.0.0.1:11434/v1``.
+        URL of another server with this protocol, such as ``http://127.0.0.1:11434/v1``.
     temperature : float or None
-        None leaves it to the server.
+        None for the server's default.
     max_output_tokens : int
     timeout_s : float, default 60
-        For one call. A run's ``call_timeout_s`` can end it earlier, not later.
+        Time limit of one call; the ``call_timeout_s`` of a run can only shorten it.
     structured : bool
-        Hold replies to their JSON schema, where the server can do so.
+        Request replies that follow their JSON schema, if the server supports it.
     reasoning_effort : str, optional
         How long a reasoning model may think, such as ``low``.
     extra_headers : mapping, optional
@@ -129,9 +128,9 @@ def create_openai_judge(
     Raises
     ------
     InputError
-        A parameter cannot be, the URL could give the key away, or the key is not set.
+        If a parameter is invalid, the URL could expose the key, or the key is not set.
     MissingExtraError
-        The SDK is not installed.
+        If the SDK is not installed.
     """
     settings = CallSettings(
         model,

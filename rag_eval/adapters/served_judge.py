@@ -59,7 +59,7 @@ class CallSettings:
     ----------
     model : str
     temperature : float or None
-        None leaves it to the server.
+        None for the server's default.
     max_output_tokens : int
     structured : bool
         Replies are held to their JSON schema where the server can do so.
@@ -177,7 +177,7 @@ def served_judge(
         A setting cannot be, the URL could give the key away, or the key is not set. Never with
         the key in it.
     MissingExtraError
-        The SDK is not installed.
+        If the SDK is not installed.
     """
     sdk = package(wire.provider, f"a judge on {wire.vendor}'s protocol", wire.provider, "its SDK")
     settings.check({*_OF_EVERY_CALL, *wire.limits, wire.structure, *wire.reserved})

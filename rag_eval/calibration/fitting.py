@@ -1,7 +1,7 @@
 """Scores and a few labels -> a threshold, and how probably a score means a good row.
 
-For faithfulness also other weights, where labels say so and the texts are there. Making a
-calibration takes scikit-learn; using one does not.
+For faithfulness also weights, if the labels support it and the texts are available. Making a
+calibration needs scikit-learn; using one does not.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def calibrate(
     labels : sequence of bool or of 0 and 1
         One per row: 1 if a person calls it good.
     metric : str, optional
-        Needed unless ``scores`` is a result of a single metric.
+        Required unless ``scores`` is a result with a single metric.
     method : {"isotonic", "logistic"}, optional
         Isotonic follows the labels and needs a few hundred; logistic assumes an S-shaped curve and
         needs fewer. By default logistic if weights were fitted, else isotonic.
@@ -91,9 +91,10 @@ def calibrate(
     refit : bool
         False keeps the shipped weights.
     seed : int
-        Of resamples and folds.
+        Seed of resamples and folds.
     n_resamples, level
-        Of the intervals, which are percentiles of resamples of whole groups.
+        Number of resamples of whole groups, and the confidence level of the intervals, which are
+        percentiles of them.
 
     Returns
     -------
@@ -105,7 +106,7 @@ def calibrate(
         For invalid scores or labels; also if all labels are equal, no row has a score, or no
         threshold reaches the precision.
     MissingExtraError
-        Without scikit-learn.
+        If scikit-learn is not installed.
 
     Warns
     -----

@@ -50,7 +50,7 @@ def score_column(scores: object, metric: str | None, signature: Signature | None
     """The scores of a metric in a batch result, or those given with its name."""
     if isinstance(scores, BatchEvalResult):
         if signature is not None:
-            raise InputError("signature is that of the result; leave it out")
+            raise InputError("the result has its own signature; leave out signature")
         name = calibrated_metric(_metric_of(scores, metric))
         column = scores.scores[:, scores.metrics.index(name)]
         return _column(name, scores.signature, column.tolist())

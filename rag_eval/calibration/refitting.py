@@ -1,7 +1,7 @@
 """Losses of labelled answers -> weights for faithfulness, drawn towards the shipped ones.
 
-The losses are what the kernels deduct from a support of 1; a refit weighs them as the labels say,
-and is used where it ranks rows better that it has not seen.
+The losses are what the kernels deduct from a support of 1; a refit fits their weights to the
+labels, and is used if it ranks held-out rows better.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEAST_OF_CLASS: Final = 8
 """Good rows, and bad ones, that this takes."""
 N_SHARES: Final = 6
 """Losses whose weights add up to 1; the others are flags, deducted from what these leave."""
-TOO_FEW: Final = f"a refit takes {LEAST_ROWS} labelled rows, {LEAST_OF_CLASS} of each class"
+TOO_FEW: Final = f"a refit needs {LEAST_ROWS} labelled rows, {LEAST_OF_CLASS} of each class"
 
 # Log-odds of a good row per unit of the shipped score, as they typically are.
 _SLOPE: Final = 7.0
@@ -52,8 +52,8 @@ class Refit:
     Attributes
     ----------
     weights : tuple of float
-        In the order of :data:`~rag_eval.kernels.settings.LOSSES`, those that scores are made with:
-        the shipped ones where the refit is not used. The first six add up to 1.
+        The weights in use, in the order of :data:`~rag_eval.kernels.settings.LOSSES`: the shipped
+        ones if the refit is not used. The first six add up to 1.
     used : bool
         Whether the refit ranks held-out rows better than the shipped weights do.
     slope, intercept : float
@@ -62,7 +62,7 @@ class Refit:
         Probability that a good row ranks above a bad row of its fold, with the shipped weights and
         with weights fitted without the fold. Folds hold whole groups.
     gain : Interval
-        The second minus the first, with an interval from resamples of whole groups.
+        ``refitted_auroc`` minus ``shipped_auroc``, with an interval from resamples of whole groups.
     """
 
     weights: tuple[float, ...]
@@ -75,7 +75,7 @@ class Refit:
 
     @property
     def probability_map(self) -> LogisticMap:
-        """From a score under these weights to the probability that its row is good."""
+        """Maps a score under these weights to the probability that its row is good."""
         return LogisticMap(self.slope, self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def is_enough(good: Flags) -> bool:
 
 
 def fitted_line(losses: Floats, good: Flags) -> FittedLine | None:
-    """Weights fitted to all rows; None where no share keeps a weight, or a class has no row."""
+    """Weights fitted to all rows; None if no share keeps a weight, or a class has no row."""
     if good.all() or not good.any():
         return None
     means, spreads = losses.mean(axis=0), losses.std(axis=0)

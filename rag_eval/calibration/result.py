@@ -38,28 +38,28 @@ class Calibration:
     ----------
     metric : MetricId
     signature : Signature or None
-        The settings of the scores that it is for, refitted weights among them; None when they are
-        not known.
+        The settings of the scores that it applies to, including refitted weights; None if unknown.
     probability_map : IsotonicMap or LogisticMap
-        From a score to the probability that a person would call the row good; never falling.
+        Maps a score to the probability that a person would call the row good; never decreases.
     objective : {"balanced_accuracy", "precision"}
     precision : float or None
         The requested precision; None if the objective was balanced accuracy.
     threshold_interval : Interval
-        Of the threshold, chosen again on each resample.
+        Confidence interval of the threshold, which is chosen again on each resample.
     balanced_accuracy_interval : Interval
-        Of the chosen threshold's balanced accuracy, on the rows it was chosen on.
+        Confidence interval of the balanced accuracy, on the rows that the threshold was chosen on.
     cross_validated_balanced_accuracy : float or None
-        On groups held out while the threshold was chosen; None where either class has rows in
-        fewer than five groups, or the precision is out of reach without the rows held out.
+        Measured on groups that were held out while the threshold was chosen; None if either class
+        has rows in fewer than five groups, or if no threshold reaches the precision without the
+        held-out rows.
     n_labels, n_groups : int
-        Rows with a score and a label, and the groups they are in.
+        Number of rows with a score and a label, and of their groups.
     n_null : int
-        Rows left out because their score is null.
+        Number of rows left out because their score is null.
     share_good : float
-        Of the rows counted in ``n_labels``.
+        Share of good rows among those counted in ``n_labels``.
     refit : Refit or None
-        Weights of faithfulness fitted to the labels, and what they gain; None where none were.
+        Weights of faithfulness fitted to the labels, and their gain; None if none were fitted.
     """
 
     metric: MetricId
@@ -78,21 +78,21 @@ class Calibration:
 
     @property
     def weights(self) -> dict[str, float] | None:
-        """By loss the weights that scores are made with; None for the shipped ones."""
+        """The fitted weight of each loss; None if the shipped weights are used."""
         if self.refit is None or not self.refit.used:
             return None
         return dict(zip(LOSSES, self.refit.weights, strict=True))
 
     @property
     def threshold(self) -> float:
-        """A score passes from here on; one of the scores that were labelled."""
+        """The lowest score that passes; one of the labelled scores."""
         return self.threshold_interval.estimate
 
     @property
     def balanced_accuracy(self) -> float:
         """Mean of the shares of good rows that pass and of bad rows that do not.
 
-        On the rows the threshold was chosen on, and so a little too high.
+        Computed on the rows that the threshold was chosen on, so it is a little too high.
         """
         return self.balanced_accuracy_interval.estimate
 
@@ -103,18 +103,18 @@ class Calibration:
 
     @property
     def profile(self) -> str | None:
-        """The profile of the scores; None when it is not known."""
+        """The profile of the scores; None if unknown."""
         return None if self.signature is None else self.signature.profile
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits that stand for its threshold and its map."""
+        """Twelve hexadecimal digits that identify the threshold and the map."""
         text = json_text.dumps({"threshold": self.threshold, **self.probability_map.to_dict()})
         return hashlib.sha256(text).hexdigest()[:12]
 
     @property
     def remarks(self) -> list[str]:
-        """Why this calibration should not be relied on; empty where nothing speaks against it."""
+        """Reasons not to rely on this calibration; empty if there are none."""
         found = []
         if self.n_labels < FEW_LABELS:
             found.append(
@@ -140,7 +140,7 @@ class Calibration:
         Returns
         -------
         float64, of the shape of ``scores``
-            In 0..1; NaN where the score is.
+            From 0 to 1; NaN where the score is NaN or None.
         """
         try:
             values = np.array(scores, np.float64, order="C")
@@ -149,24 +149,24 @@ class Calibration:
         return np.asarray(self.probability_map(values))
 
     def probability(self, score: float | None) -> float | None:
-        """The probability of one score; None where it is None or NaN."""
+        """The probability for one score; None if the score is None or NaN."""
         found = float(self.probabilities(math.nan if score is None else score))
         return None if math.isnan(found) else found
 
     def check(self, metric: str, signature: Signature | None) -> str | None:
-        """Refuse scores that this calibration says nothing about.
+        """Check that this calibration applies to some scores.
 
         Returns
         -------
         str or None
-            A note where one of the two has no signature, so that nothing can be known.
+            A note if one of the two has no signature, so that their settings cannot be compared.
 
         Raises
         ------
         InputError
             For another metric.
         SignatureMismatchError
-            For other settings, naming each that differs.
+            For scores of other settings; the message names each setting that differs.
         """
         if to_metric_id(metric) != self.metric:
             raise InputError(
@@ -214,7 +214,7 @@ class Calibration:
         return calibration_from_dict(value)
 
     def save(self, path: str | Path) -> None:
-        """Write a JSON file; an older file of that name stays whole until this one is."""
+        """Write a JSON file; an older file with that name is replaced when this one is complete."""
         from rag_eval.calibration.files import write_calibrations
 
         write_calibrations(self, path)
@@ -226,7 +226,7 @@ class Calibration:
         Raises
         ------
         InputError
-            When it cannot be read, is not what :meth:`save` wrote, or holds several calibrations
+            If it cannot be read, was not written by :meth:`save`, or holds several calibrations
             (:func:`rag_eval.calibration.files.read_calibrations` reads those).
         """
         from rag_eval.calibration.files import read_one

@@ -164,7 +164,7 @@ def show_command(store: str, dataset: str | None, branch: str | None, form: str)
 @click.option(
     "--columns",
     metavar="NAME,…",
-    help="With --from: metadata fields to keep, for clusters and slices.",
+    help="Metadata fields to keep for clusters and slices; needs --from.",
 )
 @store_flag
 def export_command(

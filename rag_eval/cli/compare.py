@@ -61,21 +61,21 @@ _OF_TWO: Final = (
     type=click.IntRange(0),
     default=3,
     show_default=True,
-    help="Number of rows with the largest effect on a mean to list.",
+    help="Number of rows to list: those with the largest effect on a mean.",
 )
 @click.option(
     "--sort",
     metavar="METRIC",
     shell_complete=completed_metric,
-    help="Of three runs or more: the metric by which they are listed [the first gating one].",
+    help="With three or more runs: sort them by this metric [the first gating one].",
 )
 @click.option(
     "--ranks",
     is_flag=True,
-    help="Of three runs or more: add Friedman's test and Nemenyi's critical difference.",
+    help="With three or more runs: add Friedman's test and Nemenyi's critical difference.",
 )
 @format_flag(
-    "table", "json", "markdown", "latex", text="Format of stdout; latex for three runs or more."
+    "table", "json", "markdown", "latex", text="Format of stdout; latex needs three or more runs."
 )
 @click.option(
     "--worst-case",
@@ -121,15 +121,15 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
       rag-eval compare bm25.json dense.json hybrid.json --sort answer_correctness
     """
     if len(runs) < 2:
-        raise click.UsageError("comparing takes two runs or more: rag-eval compare OLD NEW")
+        raise click.UsageError("a comparison needs two or more runs: rag-eval compare OLD NEW")
     form = options.pop("form")
     files = report_files(options, runs[-1], runs[:-1])
     if len(runs) > 2:
         _rank(runs, form, files, options)
         return
-    _refuse(options, ("sort", "ranks"), "{} is for three runs or more")
+    _refuse(options, ("sort", "ranks"), "{} needs three or more runs")
     if form == "latex":
-        raise click.UsageError("--format latex is for three runs or more")
+        raise click.UsageError("--format latex needs three or more runs")
     del options["sort"], options["ranks"]
     old, new = runs
     if options.pop("independent"):
@@ -148,7 +148,7 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
         from rag_eval.reports.page.compared_pages import write_comparison_page
 
         command, id_field = this_command(), options["id_field"]
-        write_comparison_page(comparison, new, files.html, command, id_field=id_field)
+        write_comparison_page(comparison, new, files.html, command, id_field=id_field, old=old)
         print_written(files)
     print_found(
         form,
@@ -181,7 +181,7 @@ def _rank(runs: Sequence[str], form: str, files: ReportFiles, options: dict[str,
     from rag_eval.reports import leaderboard as reports
     from rag_eval.reports.console import console_for
 
-    _refuse(options, _OF_TWO, "{} is for two runs")
+    _refuse(options, _OF_TWO, "{} works only with two runs")
     for name in _OF_TWO:
         del options[name]
     sort = options.pop("sort")

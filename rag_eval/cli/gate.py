@@ -158,7 +158,8 @@ def gate_command(new: str | None, **flags: Any) -> int:
     if files.html is not None:
         from rag_eval.reports.page.compared_pages import write_gate_page
 
-        write_gate_page(report, _source(new, flags), files.html, this_command())
+        source, baselines = _source(new, flags), flags["baselines"]
+        write_gate_page(report, source, files.html, this_command(), baselines=baselines)
     if files.wanted:
         from rag_eval.views.outcomes import verdict_outcomes
 

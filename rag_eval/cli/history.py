@@ -152,7 +152,7 @@ def prune_command(
     from rag_eval.runs.store import RunStore
 
     if keep is None and older_than is None:
-        raise click.UsageError("say which runs may go: --keep N, --older-than AGE, or both")
+        raise click.UsageError("name the runs to delete: --keep N, --older-than AGE, or both")
     runs = RunStore(store, create=False)
     gone = runs.prune(keep=keep, older_than=older_than, dry_run=dry_run)
     for run_id in gone:

@@ -280,7 +280,7 @@ def _what_to_give(error: click.UsageError) -> str:
     f"or budget reached · {ENDED_CODES}",
 )
 @rich_click.command_panel(
-    "Score and look", commands=["run", "score", "validate", "show", "report", "metrics"]
+    "Score and inspect", commands=["run", "score", "validate", "show", "report", "metrics"]
 )
 @rich_click.command_panel("Decide", commands=["gate", "compare", "baseline", "history"])
 @rich_click.command_panel("LLM judge", commands=["judge", "cache"])

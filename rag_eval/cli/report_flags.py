@@ -70,7 +70,7 @@ def report_files(
 ) -> ReportFiles:
     """Take the flags of reports out of all flags; raise an error for files that cannot be written.
 
-    ``source`` may be a pattern; ``others`` are further files of the command, None where not given.
+    ``source`` may be a pattern; ``others`` are further files of the command, None if not given.
     """
     from rag_eval.reports.report_files import ReportFiles
 

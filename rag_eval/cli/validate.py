@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     declared(ConfigOptions)["profile"],
     default="overlap",
     show_default=True,
-    help="How metrics are computed; grounded scores null where a field is missing.",
+    help="Profile that computes the metrics; with grounded, a missing field gives a null.",
 )
 @flag_of(
     declared(ConfigOptions)["scorer_options"],

@@ -24,7 +24,7 @@ def disagreements(comparison: RunComparison) -> list[MetricChange]:
 
 
 def disagreement_line(comparison: RunComparison) -> str | None:
-    """Why they disagree, for a reader who sees both; None where they agree."""
+    """Why they disagree, for a reader who sees both; None if they agree."""
     found = disagreements(comparison)
     if not found:
         return None

@@ -33,7 +33,7 @@ class IndependentChange:
     difference : Interval
         New minus old mean, by Welch's t.
     hedges_g : float or None
-        New minus old mean over the pooled standard deviation; None where it is not defined.
+        New minus old mean over the pooled standard deviation; None if it is not defined.
     cliffs_delta : float or None
         Chance that a new score is above an old one, less the chance of the reverse.
     """
@@ -65,7 +65,7 @@ class IndependentChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndependentComparison:
-    """Two runs that share no row; made by :func:`compare_independent`."""
+    """Two runs on different rows; the result of :func:`compare_independent`."""
 
     old: str
     new: str

@@ -173,9 +173,9 @@ class Leaderboard:
     runs : tuple of str
         Their names, as they were given.
     n_rows : tuple of int
-        Rows of each run; repeats of a row count once.
+        Number of rows of each run; repeats of a row count once.
     n_shared : int
-        Rows that all runs have.
+        Number of rows that all runs have.
     options : LeaderboardOptions
     boards : tuple of Board
         Metrics in their usual order, then slice by slice.
@@ -193,7 +193,7 @@ class Leaderboard:
     notes: tuple[str, ...] = ()
 
     def board(self, metric: MetricId, within: Slice | None = None) -> Board:
-        """The board of one metric.
+        """The leaderboard of one metric.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class Leaderboard:
         }
 
     def to_pandas(self) -> DataFrame:
-        """A row per run, metric and slice.
+        """A data frame with one row per run, metric and slice.
 
         Needs pandas (``pip install 'rag-eval-native[pandas]'``).
         """

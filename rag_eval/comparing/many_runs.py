@@ -73,9 +73,9 @@ def compare_runs(
     """Rank any number of runs on the same rows, and say which differences are more than chance.
 
     A metric is compared on the rows for which all runs have a score. The intervals of all
-    differences of two runs, over all gating metrics and slices, hold together with the probability
-    ``level``: if all runs are equally good, any two are told apart anywhere with a probability of
-    at most ``1 - level``. Each other metric has a family of its own.
+    differences of two runs, over all gating metrics and slices, hold simultaneously with the
+    probability ``level``: if all runs are equally good, any of them are told apart with a
+    probability of at most ``1 - level``. Each other metric has a family of its own.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _named_runs(
         raise InputError("runs must be a list of runs, or a mapping of names to runs")
     given = list(runs.items()) if isinstance(runs, Mapping) else [("", run) for run in runs]
     if len(given) < 2:
-        raise InputError(f"comparing takes two or more runs, got {len(given)}")
+        raise InputError(f"a comparison needs two or more runs, got {len(given)}")
     read = [
         read_scores(sources_of(source, f"run {number}"), fields, id_field, wanted)
         for number, (_, source) in enumerate(given, 1)
@@ -269,7 +269,7 @@ def _table(
     if not table.in_all.any():
         what = "unedited row" if table.edited and edited == "drop" else "id"
         raise InputError(
-            f"no {what} is in all runs; runs are compared row by row, so all must be of the same "
+            f"no {what} is in all runs; runs are compared row by row, so all must score the same "
             "samples"
         )
     return table
@@ -360,7 +360,7 @@ def _notes(
     if table.edited:
         shown = ", ".join(glance(name) for name in table.edited[:3])
         more = ", …" if len(table.edited) > 3 else ""
-        how = "left out" if options.edited == "drop" else "compared all the same"
+        how = "left out" if options.edited == "drop" else "compared anyway"
         rows = counted(len(table.edited), "row")
         notes.append(
             f"question, ground truth or relevant ids differ in {rows} ({shown}{more}): {how}"

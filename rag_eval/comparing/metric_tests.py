@@ -24,7 +24,7 @@ class RowSigns(NamedTuple):
     patterns : SignPatterns
         Of rows, or of clusters.
     clusters : int64, shape (R,), or None
-        The place of each row's cluster in ``patterns``; None where rows are independent.
+        The place of each row's cluster in ``patterns``; None if rows are independent.
     """
 
     patterns: SignPatterns
@@ -91,7 +91,7 @@ def paired_tests(
     Parameters
     ----------
     better : float64, shape (R, M)
-        Differences, above 0 where a row got better; NaN where it lacks a score.
+        Differences, above 0 if a row got better; NaN where it lacks a score.
     verdicts : bool, shape (M,)
         Columns whose scores are 0 and 1 alone.
     margins : sequence of float, length M

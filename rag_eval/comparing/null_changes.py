@@ -56,7 +56,7 @@ class NullChange:
 
     @property
     def rise(self) -> float:
-        """Rise of the share of null scores; below 0 where it fell."""
+        """Rise of the share of null scores; below 0 if it fell."""
         return self.rate_new - self.rate_old
 
     def rose_by_more_than(self, share: float) -> bool:
@@ -81,7 +81,7 @@ class NullChange:
 
 
 def lost_scores(table: RowTable, name: str, rows: Flags | Whole) -> Floats:
-    """-1 for each of these rows that lost the score of a metric, 1 where it gained one, else 0.
+    """-1 for each of these rows that lost the score of a metric, 1 if it gained one, else 0.
 
     For repeated rows the change of the share of repeats with a score.
     """

@@ -43,10 +43,10 @@ class RowTable:
     old, new : float64, shape (U, K)
         Means over the repeats of a row; NaN where it has no score or is not in the run.
     nulls_old, nulls_new : float64, shape (U, K), or None
-        Share of the repeats of a row that have no score; None where no row is repeated.
+        Share of the repeats of a row that have no score; None if no row is repeated.
     in_old, in_new : bool, shape (U,)
     reasons : uint8, shape (U, K)
-        Why a score of the new run is null, a :class:`~rag_eval.samples.NullReason`; 0 where it is
+        Why a score of the new run is null, a :class:`~rag_eval.samples.NullReason`; 0 if it is
         not, and for the composite score and verdicts. Of several repeats the largest number.
     columns : dict of list of str or None
         Metadata of each row.
@@ -56,7 +56,7 @@ class RowTable:
         Ids of the rows in both runs whose question, ground truth or relevant ids differ. If they
         are dropped, the other fields do not have them.
     answers : int8, shape (U,)
-        1 where the answers differ, 0 where they are the same, -1 where one is unknown.
+        1 if the answers differ, 0 if they are the same, -1 if one is unknown.
     """
 
     ids: list[str]
@@ -138,7 +138,7 @@ def row_table(
     if not (n_old.astype(bool) & n_new.astype(bool)).any():
         raise InputError(
             f"no id is in both runs: {old.name} has {_some(old.ids)}, {new.name} has "
-            f"{_some(new.ids)}; runs are compared row by row, so both must be of the same samples"
+            f"{_some(new.ids)}; runs are compared row by row, so both must score the same samples"
         )
     old_means, nulls_old = row_means(column_scores(old, names), old_places, n_old)
     new_means, nulls_new = row_means(column_scores(new, names), new_places, n_new)
@@ -214,7 +214,7 @@ def _bounds(run: ScoredRun, places: Whole, n_rows: int) -> tuple[Digests, Digest
 
 
 def _differing(old: tuple[Digests, Digests], new: tuple[Digests, Digests]) -> Signs:
-    """1 where digests differ, 0 where they are the same, -1 where one is unknown; shape (U, 3)."""
+    """1 where digests differ, 0 if they are the same, -1 if one is unknown; shape (U, 3)."""
     known = (old[1] > 0) & (new[1] > 0)
     differ = (old[0] != new[0]) | (old[1] != new[1])
     return np.where(known, differ, -1).astype(np.int8)

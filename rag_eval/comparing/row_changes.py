@@ -26,7 +26,7 @@ STATUSES: Final[tuple[RowStatus, ...]] = (
 
 
 class RowChange(NamedTuple):
-    """How a row changed; a score is None where the row has none."""
+    """How a row changed; a score is None if the row has none."""
 
     id: str
     status: RowStatus

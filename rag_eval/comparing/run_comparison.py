@@ -88,7 +88,7 @@ class RunComparison:
     notes : tuple of str
         Remarks for a reader of the numbers.
     table : RowTable or None
-        The rows; None where they could not be paired and only means were compared.
+        The rows; None if they could not be paired and only means were compared.
     lost_metrics : tuple of MetricId
         Compared metrics that the new run does not have at all.
     """
@@ -155,7 +155,7 @@ class RunComparison:
 
     @property
     def answers(self) -> AnswerChanges | None:
-        """How many answers differ; None where the runs do not know their answers."""
+        """How many answers differ; None if the runs do not know their answers."""
         table = self.table
         if table is None or not (table.answers >= 0).any():
             return None
@@ -209,7 +209,7 @@ class RunComparison:
         return settled((new - old if rises else old - new)[self.rows_in(within)], self.options)
 
     def clusters(self, within: Slice | None = None) -> list[str | None] | None:
-        """The cluster of each row of the slice; None where rows are independent."""
+        """The cluster of each row of the slice; None if rows are independent."""
         if self.options.cluster_by is None:
             return None
         values = self._table().columns[self.options.cluster_by]

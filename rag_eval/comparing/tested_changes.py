@@ -60,7 +60,7 @@ class PairedTest(JsonRecord):
     n_informative : int
         Pairs whose scores differ.
     n_clusters : int or None
-        None where rows are independent.
+        None if rows are independent.
     smallest_p : float
         Smallest p value that this number of informative pairs, or clusters, can give.
     exact : bool
@@ -108,7 +108,7 @@ class MetricChange:
     old, new : MeanScore
         Means over the rows of each run that have a score, whether paired or not.
     old_interval, new_interval : Interval or None
-        None where rows are not known.
+        None if rows are not known.
     difference : Interval
         Mean of new minus old over the pairs, in units of the score; below 0 the mean fell,
         whichever direction is better. Without pairs the estimate is the difference of the means.
@@ -117,12 +117,12 @@ class MetricChange:
     test : PairedTest or None
         None without pairs.
     verdict : Status
-        By the adjusted p values, the tolerance, and what is missing.
+        Outcome by the adjusted p values, the tolerance, and missing scores and rows.
     detectable : float or None
         Smallest loss beyond the margin that a next run with as many similar rows would detect
-        with a power of 80 %. None where the spread of the rows is unknown.
+        with a power of 80 %. None if the spread of the rows is unknown.
     nulls : NullChange or None
-        None where rows could not be paired.
+        None if rows could not be paired.
     rows : dict of int
         How many rows improved, regressed, and so on; empty for a slice and without pairs.
     """

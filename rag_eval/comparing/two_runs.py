@@ -361,7 +361,7 @@ def _input_notes(comparison: RunComparison) -> list[str]:
         more = ", …" if n_edited > _MOST_EDITED else ""
         how = "left out; to compare them: --edited keep"
         if comparison.options.edited == "keep":
-            how = "compared all the same"
+            how = "compared anyway"
         notes.append(
             f"{counted(n_edited, 'row')} with the same id {'has' if n_edited == 1 else 'have'} "
             f"another question, ground truth or relevant ids ({shown}{more}): {how}"

@@ -300,7 +300,7 @@ def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdi
     verdict = replace(verdict, notices=(*verdict.notices, *differ))
     if n_edited := len(comparison.edited):
         was = "was" if n_edited == 1 else "were"
-        how = "left out" if comparison.options.edited == "drop" else "compared all the same"
+        how = "left out" if comparison.options.edited == "drop" else "compared anyway"
         reason = f"{verdict.reason}; {counted(n_edited, 'edited row')} {was} {how}"
         verdict = replace(verdict, reason=reason)
     if not (text := comparison.missing_rows_text):

@@ -26,15 +26,15 @@ class GoldenCase:
     input : str
         What the runner is given.
     expected_output : str or None
-        To be contained in the output. The empty text is in every output.
+        Text that the output must contain; every output contains the empty text.
     expected_tool_calls : tuple or None
         Names of tools in order, or mappings that have one.
     expected_retrieved_ids : tuple of str or int, or None
-        Ids of the documents that should be found.
+        Ids of the documents that should be retrieved.
     metadata : mapping
         Passed on to the runner.
     weight : float
-        Of this case in the average of a run, from 0 on.
+        Weight of this case in the average of a run, 0 or more.
     contexts : tuple of str or None
         Documents that belong to the case.
     assertions : tuple of mapping
@@ -42,13 +42,13 @@ class GoldenCase:
     metrics : tuple of str
         Metrics and scorers of this library that the output is scored by.
     thresholds : mapping
-        Least scores of metrics, by their ids.
+        Threshold by metric id.
     tags : tuple of str
     description, system_prompt : str or None
     actual_output : str or None
         A recorded output, which is used without a runner.
     source : mapping
-        The case as the file has it.
+        The case as it is in the file.
     """
 
     id: str
@@ -69,7 +69,7 @@ class GoldenCase:
     source: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The case in HazelJS's schema, with what that schema lacks under camelCase names."""
+        """The case in HazelJS's schema; fields that this schema lacks have camelCase names."""
         return {
             camel_case(name): _plain(getattr(self, name))
             for name in CASE_FIELDS
@@ -102,7 +102,7 @@ class GoldenDataset:
     tags : tuple of str
     format : {"hazel", "regtrace", "omk"}
     source : mapping
-        What the file says besides its cases.
+        Other fields of the file.
     """
 
     name: str
@@ -133,9 +133,9 @@ class GoldenDataset:
         return found | {"cases": [case.to_dict() for case in self.cases]}
 
     def to_document(self) -> Any:
-        """The dataset in the schema that it came in, with its cases as they were read.
+        """The dataset in the schema of its source, with its cases as they were read.
 
-        What was made in Python, and has no source, is written in HazelJS's schema.
+        A dataset that was made in Python is written in HazelJS's schema.
         """
         if not all(case.source for case in self.cases) or not (self.source or self.cases):
             return self.to_dict()

@@ -12,7 +12,7 @@ from rag_eval.plumbing.spelling import camel_case
 
 @dataclass(frozen=True, slots=True)
 class ChangedCase:
-    """A case that is in both datasets, and not the same.
+    """A case that is in both datasets and differs between them.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class GoldenDiff(JsonRecord):
     Attributes
     ----------
     added, removed : tuple of str
-        Ids that only the new dataset has, or only the old.
+        Ids that only the new dataset has, or only the old one.
     changed : tuple of ChangedCase
     unchanged : int
-        How many cases are the same.
+        Number of cases that are the same.
     """
 
     added: tuple[str, ...]
@@ -52,7 +52,7 @@ class GoldenDiff(JsonRecord):
 
 
 def diff_golden_datasets(old: GoldenDataset, new: GoldenDataset) -> GoldenDiff:
-    """What differs between two datasets; neither order nor the schema of files counts.
+    """Differences between two datasets, whatever their order and schema.
 
     Returns
     -------

@@ -37,13 +37,13 @@ EvalScorer: TypeAlias = str | RunScorer | Callable[[Mapping[str, Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class EvalsSummary:
-    """How many items there were.
+    """Number of items.
 
     Attributes
     ----------
     total_items : int
     scored_items : mapping
-        By scorer, how many items have a score; the others had nothing to score.
+        Number of items with a score, by scorer; the other items had nothing to score.
     """
 
     total_items: int
@@ -57,10 +57,10 @@ class EvalsResult:
     Attributes
     ----------
     scores : mapping
-        By the ids of scorers; None where no item has a score.
+        Mean score by scorer id; None if no item has a score.
     summary : EvalsSummary
     items : tuple of mapping
-        Item by item, in their order: ``input``, ``output``, and ``scores`` by scorer.
+        ``input``, ``output``, and ``scores`` by scorer of each item, in the order of the items.
     """
 
     scores: Mapping[str, float | None]
@@ -68,7 +68,7 @@ class EvalsResult:
     items: tuple[Mapping[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """``{"scores": ..., "summary": {"totalItems": ...}}``, as Mastra has it, and the counts."""
+        """``{"scores": ..., "summary": {"totalItems": ...}}`` as in Mastra, with the counts."""
         summary = {
             "totalItems": self.summary.total_items,
             "scoredItems": dict(self.summary.scored_items),
@@ -88,32 +88,32 @@ def run_evals(
     Parameters
     ----------
     data : sequence of mapping
-        ``input`` has to be there; ``groundTruth``, ``expectedTrajectory`` and
-        ``additionalContext`` (or in snake_case) are passed on to the scorers.
+        ``input`` is required; ``groundTruth``, ``expectedTrajectory`` and ``additionalContext``
+        (also in snake_case) are passed on to the scorers.
     scorers : sequence
         Ids such as ``mastra.completeness``; functions of a run (``{"input", "output",
         "groundTruth", ...}``) that return a number, None, or something with a ``score``; objects
-        with an ``id`` and a method ``run``. A function is called by its name.
+        with an ``id`` and a method ``run``. The name of a function is its id.
     target : callable
-        Takes the input of an item; a plain function or a coroutine function.
+        A function or coroutine function that takes the input of an item.
     on_item_complete : callable, optional
-        Called with each item as it is in ``items`` of the result.
+        Called with each finished item, in the form of ``items`` of the result.
     concurrency : int, default 1
-        Items at once.
+        Number of items to run at once.
 
     Returns
     -------
     EvalsResult
-        Items without a score are left out of the mean of that scorer, and counted.
+        The mean of a scorer excludes items without a score, which are counted.
 
     Raises
     ------
     InputError
         For invalid items and scorers; the message names the item.
     RagEvalError
-        When the target or a scorer raises; it names the item, and the rest is not run.
+        If the target or a scorer raises; the message names the item, and later items are not run.
     Interrupted
-        On Ctrl-C; its ``partial`` is the result over the items that were done.
+        On Ctrl-C; its ``partial`` is the result of the finished items.
     """
     run = _Evals(data, scorers, target, on_item_complete)
     run.run(concurrency)
@@ -127,7 +127,7 @@ async def arun_evals(
     on_item_complete: Callable[[Mapping[str, Any]], Any] | None = None,
     concurrency: int = 1,
 ) -> EvalsResult:
-    """As :func:`run_evals`; coroutines run in the loop of the caller."""
+    """Like :func:`run_evals`, but coroutines run in the caller's event loop."""
     run = _Evals(data, scorers, target, on_item_complete)
     await run.arun(concurrency)
     return run.result()

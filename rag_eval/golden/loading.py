@@ -36,7 +36,7 @@ _SHOWN_FAULTS: Final = 3
 
 
 def load_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> GoldenDataset:
-    """The golden dataset of a file, or of a document that was read already.
+    """The golden dataset of a file, or of a document that has been read.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def load_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> G
     Raises
     ------
     InputError
-        For a file that cannot be read and an invalid dataset; the message names the file,
-        the place, what was found and what was wanted.
+        For a file that cannot be read and an invalid dataset; the message names the file, the
+        place, the value found and the value expected.
     MissingExtraError
         For YAML without PyYAML.
     """

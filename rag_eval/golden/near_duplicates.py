@@ -1,9 +1,9 @@
-"""Cases -> those whose input is nearly that of an earlier one.
+"""Cases -> those whose input is almost the same as that of an earlier case.
 
 Two inputs are compared by the Jaccard overlap of their sets of words (or n-grams), as
-:func:`rag_eval.ngram_overlap` has it. Nothing near is missed: if two sets overlap by a share t or
-more, they share one of the rarest ``size - ceil(t * size) + 1`` members of each (prefix filtering:
-Bayardo, Ma and Srikant, 2007), so only cases that do are compared.
+:func:`rag_eval.ngram_overlap` has it. No near duplicate is missed: if two sets overlap by a share t
+or more, they share one of the rarest ``size - ceil(t * size) + 1`` members of each (prefix
+filtering: Bayardo, Ma and Srikant, 2007), so only cases that do are compared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicate(JsonRecord):
-    """A case whose input is nearly that of an earlier one.
+    """A case whose input is almost the same as that of an earlier case.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class NearDuplicate(JsonRecord):
     similarity : float
         In (0, 1].
     same_expectation : bool
-        Whether both expect the same; if not, one of the two may be wrong.
+        Whether both cases expect the same; if not, one of them may be wrong.
     """
 
     id: str
@@ -56,20 +56,20 @@ class NearDuplicate(JsonRecord):
 def near_duplicates(
     dataset: GoldenDataset, threshold: float = THRESHOLD, *, n: int = 1
 ) -> tuple[NearDuplicate, ...]:
-    """The cases that an earlier case makes superfluous, in the order of the dataset.
+    """The cases that duplicate an earlier case, in the order of the dataset.
 
     Parameters
     ----------
     threshold : float, default 0.8
-        Least overlap of two inputs that are near, in (0, 1].
+        Minimum overlap of near duplicates, above 0 and up to 1.
     n : int, default 1
-        Words of an n-gram. An input of fewer words counts as one n-gram as a whole; inputs without
-        words are near to one another alone.
+        Words per n-gram. A shorter input counts as one n-gram; inputs without words are near
+        duplicates only of one another.
 
     Raises
     ------
     InputError
-        For a threshold outside of (0, 1] and an ``n`` below 1.
+        For a threshold outside (0, 1] or an ``n`` below 1.
     """
     if not is_number(threshold) or not 0 < threshold <= 1:
         raise InputError(f"threshold must be a number above 0 and up to 1, got {glance(threshold)}")

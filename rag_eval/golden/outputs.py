@@ -20,7 +20,7 @@ _KEYS: Final = (*_SHOWN, "contexts", "messages", "trajectory", *_NUMBERS)
 
 @dataclass(frozen=True, slots=True)
 class CaseOutput:
-    """What came of one case.
+    """The output of one case.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class CaseOutput:
     retrieved_ids : tuple of str or int
         In rank order.
     fields : mapping
-        What else the runner told, under the field names of samples: ``contexts``, ``messages``,
-        ``trajectory``, ``cost_usd``, ``latency_ms``, ``n_turns``.
+        Other fields that the runner returned, under the field names of samples: ``contexts``,
+        ``messages``, ``trajectory``, ``cost_usd``, ``latency_ms``, ``n_turns``.
     """
 
     output: str

@@ -1,4 +1,4 @@
-"""What came of a golden dataset: case by case, and as a whole."""
+"""The results of a golden dataset: of each case, and as a whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rag_eval.golden.outputs import CaseOutput
 
 @dataclass(frozen=True, slots=True)
 class CaseSignal:
-    """One thing that was expected of a case.
+    """The score of one expectation of a case.
 
     Attributes
     ----------
@@ -20,9 +20,9 @@ class CaseSignal:
         ``expected_output``, ``expected_tool_calls``, ``expected_retrieved_ids``, ``assertions``, or
         a metric.
     score : float or None
-        In [0, 1]; None where there was nothing to score, which leaves the average alone.
+        From 0 to 1; None if there was nothing to score, which is excluded from the average.
     passed : bool or None
-        Where the signal has a threshold of its own.
+        Threshold of this signal, if it has its own.
     explanation : str
     """
 
@@ -32,7 +32,7 @@ class CaseSignal:
     explanation: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The signal as JSON (camelCase), without what there is not."""
+        """The signal as JSON (camelCase), without fields that are None."""
         found: dict[str, Any] = {"name": self.name, "score": self.score}
         if self.passed is not None:
             found["passed"] = self.passed
@@ -41,7 +41,7 @@ class CaseSignal:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What came of a case.
+    """The result of a case.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class CaseResult:
         The mean of its signals, in [0, 1]; 1 if nothing was expected, 0 with an error.
     passed : bool
     error : str or None
-        Why there is no output, or why it could not be scored.
+        Why there is no output, or why the output could not be scored.
     signals : tuple of CaseSignal
     output : CaseOutput or None
     weight : float
@@ -65,7 +65,7 @@ class CaseResult:
     weight: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as JSON (camelCase), without what there is not."""
+        """The result as JSON (camelCase), without fields that are None."""
         found: dict[str, Any] = {"id": self.id, "score": self.score, "passed": self.passed}
         if self.error is not None:
             found["error"] = self.error
@@ -78,7 +78,7 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class EvalRunResult:
-    """What came of a golden dataset.
+    """The result of a golden dataset.
 
     Attributes
     ----------
@@ -88,9 +88,10 @@ class EvalRunResult:
     average : float
         Mean of the scores, weighted by the cases' weights; 0 without cases.
     min_average_score : float
-        What every case and the average had to reach.
+        Threshold for every case and for the average.
     passed : bool
-        Every case passed and the average reached its least, and there was a case and no error.
+        Whether there was a case, no case had an error, and every case and the average reached the
+        threshold.
     """
 
     dataset: str
@@ -136,7 +137,7 @@ def run_result(
 
 
 def weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
-    """Mean of values by weights; never outside of their range. 0 where the weights add up to 0."""
+    """Mean of values by weights; never outside of their range. 0 if the weights add up to 0."""
     total = math.fsum(weight for _, weight in pairs)
     if not total:
         return 0.0

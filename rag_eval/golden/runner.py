@@ -1,7 +1,7 @@
 """A golden dataset and a runner -> the result of a run.
 
-Errors are kept with their cases: one that raises, returns what cannot be read, or is not back in
-time scores 0 and fails the run, and all others go on.
+Errors are kept with their cases: if the runner raises, returns an invalid value or times out, the
+case scores 0 and fails the run, and the other cases continue.
 """
 
 from __future__ import annotations
@@ -50,40 +50,42 @@ def run_golden_dataset(
 ) -> EvalRunResult:
     """Run every case of a dataset and score the outputs.
 
-    Works inside of a running loop and in notebooks, too. Plain runners are called on threads.
+    Also works inside a running event loop and in notebooks. Plain functions run on threads.
 
     Parameters
     ----------
     dataset : GoldenDataset, mapping or path
     runner : callable
-        See :data:`CaseRunner`. It does not get the expectations.
+        See :data:`CaseRunner`. It is not given the expected values.
     concurrency : int, default 1
-        Cases at once.
+        Number of cases to run at once.
     min_average_score : float, default 0.7
-        What each case and the average must reach, in [0, 1].
+        Threshold for each case and for the average, from 0 to 1.
     timeout_s : float, optional
-        For one case; a plain function that takes longer is left behind on its thread.
+        Time limit for one case. A plain function that takes longer continues on its thread, and its
+        output is ignored.
     scorer_options : mapping, optional
         Options of scorers that cases name as metrics: ``{"regtrace.format": {...}}``.
     on_case_complete : callable, optional
-        Called with each CaseResult as it comes, one at a time, on another thread than the caller's;
-        what it raises ends the run.
+        Called with each finished CaseResult, one at a time and not on the caller's thread. An
+        exception in it ends the run.
 
     Returns
     -------
     EvalRunResult
-        Results in the order of the cases, whatever came first. The rules are those of HazelJS's
-        documentation: the expected output is contained in the output as it is, or equal to it but
-        for case (1, else 0); tool calls by ``trajectory_score``; retrieved ids by precision at 5;
-        the plain mean of what a case expects, 1 if it expects nothing. The run passes when every
-        case and the average reach the least, nothing erred and there was a case.
+        Results in the order of the cases. The rules follow the documentation of HazelJS: an
+        expected output scores 1 if the output contains it or equals it apart from case, else 0;
+        tool calls are scored by ``trajectory_score``, and retrieved ids by precision at 5. The
+        score of a case is the mean over its expectations, or 1 if it has none. The run passes if
+        there is at least one case, no case has an error, and every case and the average reach the
+        threshold.
 
     Raises
     ------
     InputError
         For invalid options and datasets.
     Interrupted
-        On Ctrl-C; its ``partial`` is the result, the cases that did not run being errors in it.
+        On Ctrl-C; its ``partial`` is the result, in which cases that did not run are errors.
     """
     run = _Run(dataset, runner, min_average_score, timeout_s, scorer_options, on_case_complete)
     run.run(concurrency)
@@ -100,7 +102,7 @@ async def arun_golden_dataset(
     scorer_options: ScorerOptions | None = None,
     on_case_complete: Callable[[CaseResult], Any] | None = None,
 ) -> EvalRunResult:
-    """As :func:`run_golden_dataset`; coroutines run in the loop of the caller."""
+    """Like :func:`run_golden_dataset`, but coroutines run in the caller's event loop."""
     run = _Run(dataset, runner, min_average_score, timeout_s, scorer_options, on_case_complete)
     await run.arun(concurrency)
     return run.result()

@@ -1,4 +1,4 @@
-"""A golden dataset -> two: one to work with and one to hold back."""
+"""A golden dataset -> two datasets: one to work with, and one held out."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def split_golden_dataset(
     seed: int = 0,
     by: Literal["tags"] | None = None,
 ) -> GoldenSplit:
-    """Hold back a share of the cases, always the same ones.
+    """Hold out a share of the cases, always the same ones.
 
-    Cases are chosen by a hash of the seed and their id alone: their order in the file and what
-    else they say do not matter, and few change sides when cases are added.
+    Cases are chosen by a hash of the seed and their id, so neither their order nor their content
+    matters, and few cases change sides when others are added.
 
     Parameters
     ----------
     holdout : float, default 0.2
-        The share that is held back, in (0, 1), rounded to whole cases (half up).
+        The share that is held out, between 0 and 1; rounded half up to whole cases.
     seed : int, default 0
     by : {"tags"}, optional
-        Hold back this share of the cases of each set of tags, as far as whole cases allow.
+        Hold out this share of the cases of each set of tags, as far as whole cases allow.
 
     Raises
     ------
     InputError
-        For a share outside of (0, 1), and unknown ``by``.
+        For a share outside (0, 1) or an unknown ``by``.
     """
     if not is_number(holdout) or not 0 < holdout < 1:
         raise InputError(f"holdout must be a number between 0 and 1, got {glance(holdout)}")

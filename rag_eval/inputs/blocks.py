@@ -124,11 +124,11 @@ class SampleBlock(Protocol):
         ...
 
     def ids(self) -> list[Any]:
-        """The id of each row, None where it has none."""
+        """The id of each row, None if it has none."""
         ...
 
     def values(self, name: str) -> list[Any]:
-        """A column of the input under its own name; None where a row lacks it."""
+        """A column of the input under its own name; None if a row lacks it."""
         ...
 
     def plain_rows(self, names: Sequence[str]) -> list[dict[str, Any]] | None:

@@ -98,7 +98,7 @@ class ByteFile:
 
     @property
     def position(self) -> int:
-        """Bytes read so far, as they lie on disk; 0 where that is not known."""
+        """Bytes read so far, as they lie on disk; 0 if that is not known."""
         try:
             return self._raw.tell()
         except (OSError, ValueError):
@@ -178,7 +178,7 @@ class ByteFile:
     def check_held(self, n_bytes: int, packed_bytes: int | None) -> None:
         """Raise an error if the content is too large: a small packed file cannot fill memory.
 
-        ``packed_bytes`` is how long they are on disk; None where they are not packed.
+        ``packed_bytes`` is how long they are on disk; None if they are not packed.
         """
         most = _ROWS_OF_WHOLE * self.max_row_bytes
         if packed_bytes is not None:

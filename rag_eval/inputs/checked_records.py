@@ -17,7 +17,7 @@ _NEAR: Final = 0.85
 
 
 class Fault(NamedTuple):
-    """What is wrong at one place of a file.
+    """An error at one place of a file.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ def width_fault(cells: Sequence[str], header: Sequence[str]) -> str:
 
 
 def separator_of(name: str | Path) -> str | None:
-    """What is between the cells of a file of this name; None where its first line tells."""
+    """What is between the cells of a file of this name; None if its first line tells."""
     return "\t" if plain_name(name).endswith(".tsv") else None
 
 

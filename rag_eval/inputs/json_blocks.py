@@ -127,7 +127,7 @@ class LineScanner:
         self._counts = np.empty(3, np.int64)
 
     def scanned(self, lines: bytes, begin: int) -> ScannedLines | None:
-        """The lines from ``begin`` on, up to 8192 rows; None where one of them is not simple."""
+        """The lines from ``begin`` on, up to 8192 rows; None if one of them is not simple."""
         while True:
             end = json_lines.scan_lines(
                 lines,
@@ -208,7 +208,7 @@ class JsonBlock:
         )
 
     def ids(self) -> list[Any]:
-        """The id of each row, None where it has none."""
+        """The id of each row, None if it has none."""
         if self._ids is None:
             self._ids = self._read_ids()
         return self._ids
@@ -229,7 +229,7 @@ class JsonBlock:
         return found
 
     def values(self, name: str) -> list[Any]:
-        """A key of the lines under its own name; None where a row lacks it."""
+        """A key of the lines under its own name; None if a row lacks it."""
         return self.as_rows().values(name)
 
     def plain_rows(self, names: Sequence[str]) -> list[dict[str, Any]] | None:

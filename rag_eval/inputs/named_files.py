@@ -85,7 +85,7 @@ def check_format(path: str | Path) -> None:
 
 
 def total_size(paths: Sequence[str | Path]) -> int:
-    """Bytes of the files together; 0 where that cannot be said."""
+    """Bytes of the files together; 0 if that cannot be said."""
     try:
         return sum(Path(path).stat().st_size for path in paths if not is_standard_input(path))
     except OSError:

@@ -181,7 +181,7 @@ class Input:
 
     @property
     def share_read(self) -> float | None:
-        """How much of it has been read, from 0 to 1; None where its size is not known."""
+        """How much of it has been read, from 0 to 1; None if its size is not known."""
         if not self._n_bytes:
             return None
         here = 0 if self._file is None else self._file.position

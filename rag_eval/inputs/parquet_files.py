@@ -115,9 +115,7 @@ def _with_golds(batch: pa.RecordBatch, name: str, separator: str) -> pa.RecordBa
     pa = pyarrow("splitting ground truths")
     place = batch.schema.get_field_index(name)
     if place < 0:
-        raise InputError(
-            f"ground truths in {name!r} cannot be split: it is not a column of its own"
-        )
+        raise InputError(f"ground truths in {name!r} cannot be split: it is not a top-level column")
     column = batch.column(place)
     if not pa.types.is_nested(column.type):
         texts = column.to_pylist()

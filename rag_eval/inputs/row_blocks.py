@@ -67,13 +67,13 @@ class RowBlock:
         return self.rows[index]
 
     def ids(self) -> list[Any]:
-        """The id of each row, None where it has none."""
+        """The id of each row, None if it has none."""
         if self.id_values is None:
             self.id_values = [id_of(row) for row in self.rows]
         return self.id_values
 
     def values(self, name: str) -> list[Any]:
-        """A column of the input under its own name; None where a row lacks it."""
+        """A column of the input under its own name; None if a row lacks it."""
         key = self.renamed.get(name, name)
         return [row.get(key) if isinstance(row, Mapping) else None for row in self.rows]
 

@@ -215,14 +215,14 @@ def _read_plain_grounded(texts: RowTexts) -> bool:
 
 
 def _spelling_of_truths(rows: list[dict[str, Any]]) -> str | None:
-    """The key of the ground truth in some rows; None where they have both."""
+    """The key of the ground truth in some rows; None if they have both."""
     both = ("groundTruth", "ground_truth")
     found = [name for name in both if any(name in row for row in rows)]
     return None if len(found) > 1 else (found or both)[0]
 
 
 def _plain_truths(rows: list[dict[str, Any]]) -> list[Sequence[str]] | None:
-    """Each row's ground truths; None where they come in two spellings."""
+    """Each row's ground truths; None if they come in two spellings."""
     spelling = _spelling_of_truths(rows)
     if spelling is None:
         return None

@@ -146,7 +146,7 @@ def ground_truth_of(sample: SampleLike) -> Any:
 
 
 def id_of(sample: object) -> Any:
-    """The id of a sample of any kind; None where it has none."""
+    """The id of a sample of any kind; None if it has none."""
     # Asking whether it is a mapping takes longer than all the rest.
     if type(sample) is dict or isinstance(sample, Mapping):
         return sample.get("id")

@@ -46,7 +46,7 @@ def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def rows_of(file: ByteFile, name: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a file that is open and goes by a name: CSV, a JSON array, or else JSON lines."""
+    """The rows of an open file with a name: CSV, a JSON array, or else JSON lines."""
     if plain_name(name).endswith((".csv", ".tsv")):
         yield from _csv_rows(CsvTable(file, separator_of(name)))
         return

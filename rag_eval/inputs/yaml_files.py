@@ -1,4 +1,4 @@
-"""YAML that cannot harm.  In: a text of unknown origin.  Out: JSON values, or where it is wrong.
+"""YAML, read safely.  In: a text of unknown origin.  Out: JSON values, or an error with its place.
 
 Values are made from the parser's events, without recursion: tags make no objects, aliases are
 counted as what they stand for, and plain scalars are read by the core schema of YAML 1.2, where
@@ -44,30 +44,30 @@ def load_yaml(
     most_depth: int = MOST_DEPTH,
     finite: bool = True,
 ) -> Any:
-    """The value of a YAML text of one document; needs the extra ``yaml``.
+    """The value of a YAML text with one document; needs the extra ``yaml``.
 
     Parameters
     ----------
     text : str or bytes
     source : str
-        What errors call it.
+        Name of the text in error messages.
     most_bytes, most_nodes, most_depth : int
         Limits; an alias counts as all the values that it stands for.
     finite : bool
-        Whether a number that no double can hold is refused with the whole text. If not, the caller
-        looks at each number and names the one that is none.
+        Whether a number beyond the range of a double is an error. If not, the caller checks each
+        number.
 
     Returns
     -------
     None, bool, int, float, str, list or dict
-        Aliased values are the same object wherever they are.
+        Aliased values are the same object in every place.
 
     Raises
     ------
     InputError
-        What is no YAML, has a key twice, a tag that is no JSON type, an alias of what it is part
-        of, more than one document, a number that no double can hold, or is over a limit. The
-        message says the line.
+        For a text that is not YAML, or that has a repeated key, a tag that is not a JSON type, an
+        alias that contains itself, more than one document, a number beyond the range of a double,
+        or more than a limit allows. The message has the line.
     MissingExtraError
         When PyYAML is not installed.
     """

@@ -44,7 +44,7 @@ class FileReport:
     changed_input : list of str
         Changes of files since they were opened, one sentence each.
     thresholds : mapping of float or None
-        Per metric; None for metrics without a threshold.
+        Threshold of each metric; None for metrics without one.
     remarks : list of str
         How rows were found in files with an unusual layout.
     fields : list of FoundFields

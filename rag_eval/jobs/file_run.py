@@ -60,7 +60,7 @@ def run_file(
     metrics : iterable of str, optional
         Metric ids. Default: all seven.
     **options : RunOptions
-        See there. Without a gate there is no verdict: ``passed`` is None.
+        Options of a run. Without a gate there is no verdict: ``passed`` is None.
 
     Returns
     -------

@@ -217,7 +217,7 @@ class LoopCalls:
 
 
 async def _deliver(awaitable: Awaitable[Any], came: asyncio.Future[_Outcome]) -> None:
-    """Await it, and say what came of it to a future, which is two rounds of the loop earlier."""
+    """Await it, and set its outcome in a future, which is two rounds of the loop earlier."""
     try:
         outcome = _Outcome(await awaitable, None)
     except GeneratorExit:

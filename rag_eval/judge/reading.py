@@ -215,7 +215,7 @@ def is_cut(text: str) -> bool:
 
 
 def _outermost(text: str, before: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Where objects may begin, up to a place, and what they hold; None where it is no JSON."""
+    """Where objects may begin, up to a place, and what they hold; None where it is not JSON."""
     end = tries = 0
     for opening in _OPENING.finditer(text):
         start = opening.start()

@@ -24,7 +24,7 @@ class ExactMoments:
     """Count, sum and sum of squares of doubles, without rounding, and of their cubes; mergeable.
 
     Sums are Python integers in units of 2**-1074 and, for squares, 2**-2148. Each cube is rounded
-    once, and 0 where it is beyond all doubles.
+    once, and 0 if it is beyond all doubles.
     """
 
     __slots__ = ("count", "cubes", "squares", "total")

@@ -1,4 +1,4 @@
-"""Language tags as callers write them to the codes that the grounded profile goes by."""
+"""Language tags as callers write them -> the language codes of the grounded profile."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _QUICK_PAIRS: Final = 1 << 28
 
 @functools.cache
 def hash_seed() -> int:
-    """Seed of all hash tables of this process: texts cannot be made to collide in advance.
+    """Seed of all hash tables of this process, so that texts cannot be made to collide in advance.
 
     Scores do not depend on it.
     """
@@ -55,9 +55,9 @@ def metric_numbers(metrics: tuple[MetricId, ...]) -> npt.NDArray[np.int64]:
 
 
 def pack_texts(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """UTF-8 bytes of the texts end to end, and where each begins and ends.
+    """The UTF-8 bytes of all texts end to end, with the offsets of each text.
 
-    Raises TypeError for an item that is no string and OverflowError for one of 2 GiB and more,
+    Raises TypeError for an item that is not a string and OverflowError for one of 2 GiB or more,
     with the item's index as argument.
     """
     offsets = np.empty(len(texts) + 1, np.int64)
@@ -218,7 +218,17 @@ def grounded_details(
     settings: GroundedSettings,
     metrics: npt.NDArray[np.int64],
 ) -> GroundedDetails:
-    """Score one row again and keep what its scores are made of."""
+    """Score one row again and keep the parts of its scores.
+
+    Parameters
+    ----------
+    batch : SampleBatch
+    row : int
+        Place of the row in the batch.
+    settings : GroundedSettings
+    metrics : int64, shape (M,)
+        Numbers of the metrics.
+    """
     return all_grounded_details(batch.row(row), settings, metrics)[0]
 
 
@@ -323,7 +333,17 @@ class RowDetails(NamedTuple):
 def overlap_details(
     batch: SampleBatch, row: int, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
 ) -> RowDetails:
-    """Score one row again and keep what its scores are made of."""
+    """Score one row again and keep the parts of its scores.
+
+    Parameters
+    ----------
+    batch : SampleBatch
+    row : int
+        Place of the row in the batch.
+    settings : OverlapSettings
+    metrics : int64, shape (M,)
+        Numbers of the metrics.
+    """
     return all_overlap_details(batch.row(row), settings, metrics)[0]
 
 

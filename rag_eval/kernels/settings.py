@@ -226,7 +226,7 @@ class GroundedSettings:
 Settings: TypeAlias = OverlapSettings | GroundedSettings
 
 COMPOSITE_THRESHOLDS: Final[dict[Profile, float | None]] = {"overlap": 0.6, "grounded": None}
-"""Composite score from which a sample passes, by profile; None where it decides nothing."""
+"""Composite score from which a sample passes, by profile; None if it decides nothing."""
 
 # Options that one profile has, and why the other refuses them.
 _GROUNDED_ONLY: Final = {

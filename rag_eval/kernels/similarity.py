@@ -45,7 +45,7 @@ def dice_similarity(a: str, b: str) -> float:
     """Sørensen-Dice coefficient of the two texts' bigrams, repeats counting, in [0, 1].
 
     All white space is left out first. ``2 * shared / all``; 1 for texts that are then equal, also
-    when both are empty, and else 0 where one has fewer than two units. The rule of the npm package
+    when both are empty, and else 0 if one has fewer than two units. The rule of the npm package
     string-similarity 4.0.4, in linear time.
 
     Examples
@@ -134,7 +134,7 @@ def lcs_ratios(left: Sequence[str], right: Sequence[str]) -> _Scores:
 
 
 def levenshtein(a: str, b: str) -> int:
-    """Fewest units to insert, delete or replace to make the one text the other.
+    """Minimum number of units to insert, delete or replace to turn one text into the other.
 
     Raises
     ------

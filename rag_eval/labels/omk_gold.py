@@ -45,20 +45,20 @@ def omk_agreement(
     samples: int = 1000,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Alpha with its interval, kappa and Pearson of pairs of scores.
+    """Krippendorff's alpha with its interval, kappa and Pearson's correlation of pairs of scores.
 
     Parameters
     ----------
     gold, judge : sequence of float
     scale : tuple of float
     samples, seed
-        Of the interval of alpha, with omk's own draws.
+        Number of resamples and seed of the interval of alpha, which uses omk's own draws.
 
     Returns
     -------
     dict
         ``alpha``, ``alphaCI`` (``low``, ``high``, ``estimate``, ``samples``), ``weightedKappa``,
-        ``pearson``, ``sampleCount``; None where a number is not defined. Resamples without variety
+        ``pearson``, ``sampleCount``; None if a number is not defined. Resamples without variety
         have no alpha: unlike there they are left out, and above 5 % of them there are no bounds.
     """
     alpha = krippendorff_alpha(np.array([gold, judge], np.float64))

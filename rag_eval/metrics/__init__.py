@@ -1,4 +1,4 @@
-"""What is measured: one contract for every metric, one registry, the caller's."""
+"""Metrics: one contract for all of them, one registry, and custom metrics."""
 
 from rag_eval.plumbing.late_names import stubbed_names
 

@@ -1,4 +1,4 @@
-"""Every metric there is, with its contract in one form: for lists, documents and checks."""
+"""All metrics with their contracts in one form, for lists, documents and checks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class CatalogueEntry:
     summary : str
         The rule in one sentence.
     kind : {"deterministic", "statistical", "judged"}
-        Whether the same sample always has the same score, or a judge has a say.
+        Whether the same sample always has the same score, or the score depends on a judge.
     judge : {"no", "can", "must"}
         Whether a judge can score it.
     cost : str
         ``native``, ``python`` or ``N calls`` of a judge for a sample.
     range : (float, float)
-        Lowest and highest score.
+        Lowest and highest possible score.
     higher_is_better : bool
     needs : tuple of str
         Fields of a sample without which the score is null.
@@ -46,7 +46,7 @@ class CatalogueEntry:
     source : str
         Whose rule it is.
     extra : str
-        The extra that it needs; empty for none.
+        The extra that it needs; empty if none.
     """
 
     id: MetricId
@@ -75,7 +75,7 @@ class CatalogueEntry:
 
 
 def catalogue(profile: Profile = "overlap") -> list[CatalogueEntry]:
-    """All metrics: the seven and the diagnostics, then those of other tools, then the caller's.
+    """All metrics: the seven and the diagnostics, then those of other tools, then custom ones.
 
     The seven have other rules in each profile; diagnostics have the grounded one alone.
     """

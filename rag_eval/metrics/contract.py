@@ -26,14 +26,14 @@ Column: TypeAlias = "tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]"
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What a scorer found in one sample.
+    """The result of a scorer for one sample.
 
     Attributes
     ----------
     score : float or None
-        None where there is nothing to score, and ``null_reason`` says why.
+        None if there is nothing to score; ``null_reason`` has the reason.
     explanation : str
-        In a sentence or two, for people.
+        An explanation of one or two sentences.
     details : sequence of mapping
         Findings one by one, as JSON values; checks have ``check`` and ``passed``, and where there
         are any ``expected``, ``actual`` and ``message``.
@@ -46,7 +46,7 @@ class Scored:
 
     @classmethod
     def nothing(cls, explanation: str) -> Scored:
-        """There is nothing that a score could be of."""
+        """The result if there is nothing to score."""
         return cls(None, NullReason.NOTHING_TO_MEASURE, explanation)
 
 
@@ -127,8 +127,8 @@ class JudgedRule:
 class Metric:
     """Contract of a metric.
 
-    Kernels score it where it has a ``number``, code where it has ``create``, and a judge where it
-    has ``judged``; some can be scored in two of these ways.
+    Kernels score a metric that has a ``number``, Python code one that has ``create``, and a judge
+    one that has ``judged``; some metrics can be scored in two of these ways.
 
     Attributes
     ----------
@@ -137,46 +137,47 @@ class Metric:
     summary : str
         The rule in one sentence.
     fields : tuple of str
-        What a sample must have; the score is null without.
+        Fields that a sample must have; without them the score is null.
     optional : tuple of str
-        What else is read where it is there.
+        Optional fields, which are read if present.
     options : mapping
         Options and their defaults.
     required_options : tuple of str
-        Options that have no default.
+        Required options.
     threshold : float or None
-        A score passes from there on, or up to there, if lower is better. None where no score passes
+        A score passes from there on, or up to there, if lower is better. None if no score passes
         or fails by itself.
     higher_is_better : bool
     range : (float, float)
-        Lowest and highest score.
+        Lowest and highest possible score.
     in_composite : bool
-        Whether the composite score takes it in unless it is given a weight.
+        Whether the composite score includes it by default.
     compares_runs : bool
-        Whether it compares a score with that of an earlier run, which a single one does not have.
+        Whether it compares a score with that of an earlier run.
     kind : {"deterministic", "statistical", "judged"}
-        Whether the same sample always has the same score, or a judge has a say.
+        Whether the same sample always has the same score, or the score depends on a judge.
     cost : str
-        Who does the work: ``native`` for kernels, ``python`` for the interpreter, or ``N calls`` of
-        a judge for a sample.
+        What computes it: ``native`` for kernels, ``python`` for Python code, or ``N calls`` of a
+        judge per sample.
     source : str
-        Whose rule it is, with the version.
+        The tool that defines the rule, with the version.
     null_when : str
         When its score is null, in a few words.
     extra : str
-        The extra that it needs; empty for none.
+        The extra that it needs; empty if none.
     version : int
-        Goes up with every change to its scores.
+        Version; raised with every change to its scores.
     number : int, optional
-        Its number in the kernels; None where they do not score it.
+        Its number in the kernels; None if they do not score it.
     settings : tuple of str
-        Settings of its profile that can change a kernel's score, and so belong to its signature.
+        Settings of its profile that can change a kernel's score and are therefore part of the
+        signature.
     create : callable, optional
-        Makes the :class:`Scorer`; takes the options by their names and checks their values. An
-        InputError need not name the metric.
+        Creates the :class:`Scorer` from options by name, and checks their values. An InputError
+        need not name the metric.
     judged : str
-        ``module:function``, which gives the :class:`JudgedRule` of an id, and is imported when a
-        judge is asked; empty where no judge can score it.
+        ``module:function`` that returns the :class:`JudgedRule` of an id; imported when a judge is
+        called. Empty if no judge can score it.
     """
 
     id: MetricId
@@ -212,7 +213,7 @@ class Metric:
         return (*self.fields, *self.optional)
 
     def read(self, fields: Fields) -> dict[str, Any]:
-        """Those fields that it reads: its score depends on no others."""
+        """The fields of a sample that it reads; its score depends on no others."""
         return {name: fields[name] for name in self.reads if name in fields}
 
     def scorer(self, **options: Any) -> Scorer:
@@ -222,7 +223,7 @@ class Metric:
 
 
 def truths_of(fields: Fields) -> list[str]:
-    """The acceptable answers of a sample, as a list; empty where it has none."""
+    """The acceptable answers of a sample, as a list; empty if it has none."""
     truth = fields.get("ground_truth")
     if truth is None:
         return []

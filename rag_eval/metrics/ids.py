@@ -31,7 +31,7 @@ _KERNEL_METRICS: Final = frozenset(ALL_METRIC_IDS)
 
 
 def is_scorer_id(metric: MetricId) -> bool:
-    """Whether a metric is a scorer, of another tool or the caller's, which is no kernel's."""
+    """Whether a metric is a scorer, of another tool or custom, and not computed by kernels."""
     return metric not in _KERNEL_METRICS
 
 

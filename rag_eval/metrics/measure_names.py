@@ -57,7 +57,7 @@ class Measure(NamedTuple):
     kind : str
         One of :data:`KINDS`.
     cutoff : int or None
-        How many places count; None for all of them.
+        Number of places that count; None for all.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Measure(NamedTuple):
 
 
 def read_name(name: object) -> Measure | None:
-    """The measure of that name, in any spelling and case; None where it names none."""
+    """The measure of that name, in any spelling and case; None if it names none."""
     found = _NAME.fullmatch(name.lower()) if isinstance(name, str) else None
     if found is None:
         return None
@@ -79,7 +79,7 @@ def read_name(name: object) -> Measure | None:
 
 
 def canonical_name(name: object) -> str | None:
-    """The one spelling of a measure's name; None where it names none.
+    """The one spelling of a measure's name; None if it names none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A function of the caller's -> a metric that can be asked for by its name like any other."""
+"""A user's function -> a metric that can be requested by name like any other."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ def metric(
 ) -> Callable[[_Function], _Function]:
     """Register a function as a metric in this process.
 
-    The function's parameters name the fields of a sample that it reads. One without a default is
-    needed, and the score is null where a sample lacks it; one with a default is read where it is
-    there. Keyword-only parameters are options, which ``scorer_options`` sets.
+    The function's parameters name the fields of a sample that it reads. A field without a default
+    is required: the score is null if a sample lacks it. A field with a default is optional.
+    Keyword-only parameters are options, which ``scorer_options`` sets.
 
     Parameters
     ----------
     id : str
-        Its name: words of small letters, digits and underscores, joined by dots. It must not be
-        taken, and not begin with the name of a tool whose scorers are here, such as ``mastra.``.
-        A function that is defined again, as in a notebook, replaces its earlier definition.
+        Its name: words of lower-case letters, digits and underscores, joined by dots. It must not
+        be taken and must not begin with the prefix of a built-in tool, such as ``mastra.``. A
+        function that is defined again, as in a notebook, replaces its earlier definition.
     batch : bool, default False
-        The function gets a list of values per field, one per sample, with None where a sample lacks
-        an optional one, and gives a score per sample.
+        The function gets a list of values per field, one per sample, with None if a sample lacks
+        an optional one, and returns a score per sample.
     summary : str, optional
         The rule in one sentence; the first line of the docstring by default.
     threshold : float, optional
-        From where on a score passes, or up to where, if lower is better.
+        Lowest score that passes, or the highest if lower is better.
     higher_is_better : bool, default True
     range : (float, float), default (0, 1)
-        Lowest and highest score; one outside is an error.
+        Lowest and highest possible score; a score outside is an error.
     version : int, default 1
         Raise it when scores change: it is part of the signature.
 
     Returns
     -------
     callable
-        A decorator that gives the function back as it was.
+        A decorator that returns the function unchanged.
 
     Notes
     -----
-    A score is a number, a truth value (1 or 0), None where there is nothing to measure, or a
+    A score is a number, a truth value (1 or 0), None if there is nothing to measure, or a
     :class:`rag_eval.metrics.Scored` with an explanation and findings.
 
     Examples

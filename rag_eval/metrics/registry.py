@@ -1,4 +1,4 @@
-"""Every metric by its id: those of kernels, of other tools, and the caller's.
+"""Every metric by its id: those of kernels, of other tools, and custom ones.
 
 A family, which is a tool, is imported when one of its names is asked for. Each of its modules lists
 its metrics in ``METRICS``; a scorer that is listed there is known everywhere.
@@ -61,7 +61,7 @@ def _family(tool: str) -> dict[MetricId, Metric]:
 
 
 def metric_of(metric: MetricId, profile: Profile = "overlap") -> Metric | None:
-    """The contract of a metric by its id; None where there is none.
+    """The contract of a metric by its id; None if there is none.
 
     Those of the seven differ by profile; one that a profile does not have is that of the other.
     """
@@ -82,7 +82,7 @@ def _of_family(name: str) -> Metric | None:
 
 
 def all_metrics(profile: Profile = "overlap") -> Iterator[Metric]:
-    """All contracts: those of kernels, tool by tool those of others, the caller's.
+    """All contracts: those of kernels, of other tools one by one, and custom ones.
 
     Measures of retrieval have any cutoff; those at the usual ones stand for all.
     """
@@ -101,7 +101,7 @@ def known_metric_ids() -> tuple[MetricId, ...]:
 
 
 def family_of(metric: MetricId) -> str:
-    """The tool whose metric it is; ``rag_eval`` for those of kernels, ``own`` for the caller's."""
+    """The tool of a metric; ``rag_eval`` for those of kernels, ``own`` for custom ones."""
     if are_of_kernels((metric,)):
         return "rag_eval"
     tool = metric.partition(".")[0]
@@ -216,7 +216,7 @@ def higher_is_better(metric: MetricId) -> bool:
 
 
 def bounds_of(metric: MetricId) -> tuple[float, float] | None:
-    """Least and greatest score of a metric; None where there is no end, or none is known."""
+    """Least and greatest score of a metric; None if there is no end, or none is known."""
     found = metric_of(metric)
     if found is None or not all(map(math.isfinite, found.range)):
         return None
@@ -227,12 +227,12 @@ def bounds_of(metric: MetricId) -> tuple[float, float] | None:
 
 
 def register(metric: Metric) -> None:
-    """Make a metric of the caller's known, for this process.
+    """Register a custom metric in this process.
 
     Raises
     ------
     InputError
-        When its id is already taken or no id.
+        If its id is taken or invalid.
     """
     if not isinstance(metric, Metric):
         raise InputError(f"expected a ScorerSpec, got {type(metric).__name__}")
@@ -262,7 +262,7 @@ def unregister(metric: MetricId) -> None:
     Raises
     ------
     InputError
-        When there is no metric with that id.
+        If there is no metric with that id.
     """
     if metric not in _own:
         raise InputError(f"{metric!r} is not a registered metric")

@@ -1,4 +1,4 @@
-"""What a call asks for: option types, spelling, plan, judging, signature, ``rag-eval.toml``."""
+"""Options of calls: their types and spelling, plan, judging, signature, ``rag-eval.toml``."""
 
 from __future__ import annotations
 

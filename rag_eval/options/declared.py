@@ -154,7 +154,7 @@ class Option:
     help : str
         What it does; the help of its flag, too.
     default : object
-        None where there is none, or no one value is it.
+        None if there is none, or no one value is it.
     unset : str
         The default in words, where it is no value.
     more : str
@@ -204,7 +204,7 @@ class Option:
 
     @property
     def default_text(self) -> str:
-        """The default as people write it; empty where there is none."""
+        """The default as people write it; empty if there is none."""
         if self.unset or self.default is None or isinstance(self.default, bool):
             return self.unset
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)

@@ -1,4 +1,4 @@
-"""What calls on files and tables are asked for: reading, runs, files of scores, record batches."""
+"""Options of calls on files and tables: reading, runs, files of scores, record batches."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a judge is asked, within what limits: options of judging."""
+"""Options of judging: what judges are asked, and their limits."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -54,10 +54,10 @@ def _http_places(value: Any, name: str) -> Any:
 
 
 class PromptOverrides(TypedDict, total=False):
-    """Bodies of prompts per metric: of its last step, or by the name of the step.
+    """Bodies of prompts per metric: one for its last step, or a mapping of steps to bodies.
 
-    A body has the ``$variables`` of the one it replaces; what frames it stays ours. Scorers of
-    other tools go by their ids, such as ``mastra.bias``, in a plain mapping.
+    A body uses the ``$variables`` of the body it replaces; the frame around it stays the same. For
+    scorers of other tools, use a plain mapping with their ids, such as ``mastra.bias``.
     """
 
     faithfulness: PromptBodies

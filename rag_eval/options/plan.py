@@ -36,11 +36,11 @@ class Plan:
     Attributes
     ----------
     metrics : tuple of MetricId
-        As asked for; a metric named twice counts twice in the composite.
+        As requested; a metric that is named twice counts twice in the composite score.
     columns : tuple of MetricId
         The same without repeats: the columns of the score matrix.
     composite_threshold : float or None
-        None where the composite score decides nothing.
+        None if the composite score does not affect the verdict.
     thresholds, weights : dict
         Per metric in ``columns``; a threshold of None lets every score pass.
     specs : dict of Metric
@@ -48,11 +48,11 @@ class Plan:
     calibrations : dict of Calibration
         Per metric, where one was given.
     judging : Judging or None
-        What a judge is asked; None where none is.
+        The judging of the call; None without a judge.
     scorers : dict of ChosenScorer
         The scorers among the columns that need no judge.
     native_columns : tuple of MetricId
-        The columns that kernels compute, whoever scores them in the end.
+        The columns that kernels compute, even if a judge replaces the score.
     """
 
     metrics: tuple[MetricId, ...]
@@ -75,7 +75,7 @@ class Plan:
 
     @property
     def computed_columns(self) -> tuple[MetricId, ...]:
-        """The columns that kernels and scorers compute before any judge is asked."""
+        """The columns that kernels and scorers compute before any judge is called."""
         if self.judging is None:
             return self.columns
         return tuple(metric for metric in self.columns if not needs_judge(metric))

@@ -1,4 +1,4 @@
-"""What calls are asked for: options of ``evaluate``, of batches and of evaluators."""
+"""Options of ``evaluate``, of batches and of evaluators."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, TypeAlias, TypedDict

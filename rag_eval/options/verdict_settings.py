@@ -25,7 +25,7 @@ class VerdictSettings:
     Attributes
     ----------
     thresholds : mapping of float or None
-        Per metric; None where every score passes.
+        Per metric; None if every score passes.
     weights : mapping of float
         Per metric, its weight in the composite score.
     composite_threshold : float or None

@@ -1,4 +1,4 @@
-"""What a dataset can show before a run, and how steady runs are: warnings, splits, diagnostics."""
+"""What a dataset can show before a run, and how much runs vary: warnings, splits, diagnostics."""
 
 from __future__ import annotations
 

@@ -15,11 +15,12 @@ SMALL: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerWarning(JsonRecord):
-    """Why a planned run may tell little.
+    """A reason why a planned run may show little.
 
-    The cut-offs are fixed ones and no power calculation: how large a difference some rows can show
-    depends on how much it varies over them. :func:`rag_eval.stats.power.minimum_detectable_effect`
-    and :func:`rag_eval.stats.power.rows_needed` calculate with that.
+    The limits are fixed rules of thumb, not a power calculation: the difference that a number of
+    rows can show depends on how much it varies between rows.
+    :func:`rag_eval.stats.power.minimum_detectable_effect` and
+    :func:`rag_eval.stats.power.rows_needed` calculate with that.
 
     Attributes
     ----------

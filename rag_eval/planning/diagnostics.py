@@ -1,4 +1,4 @@
-"""Samples that are of little use: their outcomes and texts in, what is wrong with them out."""
+"""Samples of little use: their outcomes and texts in, the issues with them out."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _MOST_COMPARED: Final = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one system made of a sample.
+    """The outcome of one system for a sample.
 
     Attributes
     ----------
     score : float or None
-        None where there is none.
+        None if there is none.
     ok : bool
         False when the run of this sample failed.
     cost, duration : float or None
         In any unit, the same for all samples.
     judge_std_dev : float or None
-        Over repeated judgements of the same answer.
+        Standard deviation over repeated judgements of the same answer.
     """
 
     score: float | None
@@ -51,7 +51,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosedSample:
-    """A sample as diagnostics see it: outcomes of one system or more, and its own texts.
+    """A sample for diagnostics: the outcomes of one or more systems, and its texts.
 
     ``capabilities`` are the skills it is said to test.
     """
@@ -65,7 +65,7 @@ class DiagnosedSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleIssue(JsonRecord):
-    """One remark on a sample; ``code`` is a name for programs, ``message`` says it to people."""
+    """One remark on a sample: ``code`` for programs, ``message`` for people."""
 
     sample_id: str
     severity: Severity
@@ -77,8 +77,8 @@ class SampleIssue(JsonRecord):
 class SampleDiagnostics:
     """All remarks on a dataset.
 
-    Rules of thumb with fixed limits, no statistics: that a sample tells two systems apart in one
-    run does not say that it would in the next, and outcomes of few systems say little of others.
+    Rules of thumb with fixed limits, not statistical tests: a sample that distinguishes two systems
+    in one run may not do so in the next, and outcomes of few systems say little about others.
 
     Attributes
     ----------
@@ -86,9 +86,9 @@ class SampleDiagnostics:
         In the order of the samples, errors first.
     n_samples, n_flagged : int
     health_score : float or None
-        100 less 20 * (8 errors + 3 warnings + infos) / samples, at least 0; None of no samples.
+        100 minus 20 * (8 errors + 3 warnings + infos) / samples, at least 0; None without samples.
     compared_texts : bool
-        False when there were too many samples to look for near duplicates.
+        False if there were too many samples to look for near duplicates.
     """
 
     issues: tuple[SampleIssue, ...]
@@ -98,7 +98,7 @@ class SampleDiagnostics:
     compared_texts: bool
 
     def count(self, severity: Severity) -> int:
-        """How many issues are this severe."""
+        """Number of issues with this severity."""
         return sum(issue.severity == severity for issue in self.issues)
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,16 +122,16 @@ def sample_diagnostics(
     worst: float = 0.0,
     flat_below: float = 0.1,
 ) -> SampleDiagnostics:
-    """Look for samples that tell systems apart badly, cost much, or say the same as others.
+    """Find samples that hardly distinguish systems, are expensive, or duplicate others.
 
     Parameters
     ----------
     samples : sequence of DiagnosedSample
     best, worst : float
-        Where a sample counts as passed or failed by all systems.
+        Score from which a sample counts as passed by all systems, or below which as failed.
     flat_below : float
-        Scores of all systems closer than this tell nothing. omk has 5, 1 and 0.5, on its scale
-        from 1 to 5.
+        A sample whose scores differ by less than this does not distinguish the systems. omk uses 5,
+        1 and 0.5 on its scale from 1 to 5.
 
     Raises
     ------

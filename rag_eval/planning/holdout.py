@@ -19,14 +19,14 @@ FEWEST_ROWS: Final = 3
 class HoldoutSplit(JsonRecord):
     """Rows for tuning and rows held out, by an even stride over the order of the rows.
 
-    It assumes that this order has nothing to do with the scores, or that rows of a kind stand
-    together: then the stride takes some of each. Rows that repeat with the length of the stride
-    end up on one side.
+    This assumes that the order has nothing to do with the scores, or that similar rows are
+    adjacent, so that the stride takes some of each kind. Rows that repeat with the length of the
+    stride end up on one side.
 
     Attributes
     ----------
     holdout, train : tuple of int
-        Rows from 0 on, rising.
+        Row numbers from 0, in increasing order.
     """
 
     holdout: tuple[int, ...]
@@ -45,7 +45,7 @@ def holdout_split(n_rows: int, ratio: float) -> HoldoutSplit | None:
     Returns
     -------
     HoldoutSplit or None
-        None where one side would have fewer than 3 rows.
+        None if one side would have fewer than 3 rows.
 
     References
     ----------
@@ -66,13 +66,13 @@ def holdout_split(n_rows: int, ratio: float) -> HoldoutSplit | None:
 class HoldoutMeans(JsonRecord):
     """Means of one system on both sides of a split.
 
-    A system that was tuned on some rows looks better there: the difference of the means is what
-    to look at. It has an error of its own, and with few rows a large one.
+    A system that was tuned on some rows looks better on them, which shows as a difference of the
+    means. With few rows this difference has a large error.
 
     Attributes
     ----------
     train_mean, holdout_mean : float or None
-        Of the rows with a score; None without any.
+        Mean of the rows with a score; None without any.
     n_train, n_holdout : int
         Rows of either side.
     n_train_scored, n_holdout_scored : int
@@ -95,14 +95,14 @@ def holdout_breakdown(
     Parameters
     ----------
     scores : mapping of str to sequence of float or None
-        The scores of each system, row by row; None or NaN where a row has none.
+        The scores of each system, one per row; None or NaN for a row without a score.
     ratio : float
         As for :func:`holdout_split`.
 
     Returns
     -------
     dict of HoldoutMeans, or None
-        None where the rows cannot be split.
+        None if the rows cannot be split.
 
     Raises
     ------

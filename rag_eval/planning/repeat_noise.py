@@ -28,8 +28,8 @@ class RepeatNoise(JsonRecord):
     error : float
         Standard error of the mean of all rows.
     share_of_repeats : float
-        Of its square, what comes from rows that score otherwise each time; the rest comes from
-        which rows there are. From 0 to 1.
+        Share of its square, from 0 to 1, that comes from the variation between repeats; the rest
+        comes from the choice of rows.
     """
 
     n_rows: int
@@ -38,7 +38,7 @@ class RepeatNoise(JsonRecord):
     share_of_repeats: float
 
     def error_with(self, *, rows: float = 1.0, repeats: float = 1.0) -> float:
-        """The error with so many times the rows, and the repeats of each."""
+        """The error with the number of rows and of repeats multiplied by these factors."""
         of_repeats = self.share_of_repeats / repeats
         return self.error * math.sqrt((1 - self.share_of_repeats + of_repeats) / rows)
 
@@ -59,7 +59,7 @@ def repeat_noise(ids: Sequence[str], scores: npt.ArrayLike) -> RepeatNoise:
     Parameters
     ----------
     ids : sequence of str, length R
-        One for each score; a row that was repeated comes as often, under one id.
+        One id per score; repeats of a row have the same id.
     scores : array of float, shape (R,)
         NaN stands for null.
 
@@ -99,5 +99,5 @@ def repeat_noise(ids: Sequence[str], scores: npt.ArrayLike) -> RepeatNoise:
 
 
 def repeat_noise_of_run(run: ScoredRun, metric: MetricId) -> RepeatNoise:
-    """The same of one metric of a run with repeats; see :func:`repeat_noise`."""
+    """Like :func:`repeat_noise`, for one metric of a run with repeats."""
     return repeat_noise(run.ids, run.column(metric))

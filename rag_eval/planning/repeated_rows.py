@@ -1,4 +1,4 @@
-"""How steady rows are over repeats: scores of each repeat in, rows that come and go out."""
+"""How much rows vary over repeats: scores of each repeat in, flaky rows out."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class RowFlakiness(JsonRecord):
     ----------
     id : str
     n_repeats : int
-        Repeats with a score; those without say nothing here.
+        Number of repeats with a score.
     n_passed : int
     mean, low, high : float
         Of the scores.
     std_dev : float or None
-        From repeat to repeat (divided by n - 1); None of a single one.
+        Standard deviation between repeats (divided by n - 1); None for a single repeat.
     """
 
     id: str
@@ -42,27 +42,27 @@ class RowFlakiness(JsonRecord):
 
     @property
     def straddles(self) -> bool:
-        """It passed in some repeats and failed in others."""
+        """Whether it passed in some repeats and failed in others."""
         return 0 < self.n_passed < self.n_repeats
 
     @property
     def n_failed(self) -> int:
-        """Repeats in which it failed."""
+        """Number of repeats in which it failed."""
         return self.n_repeats - self.n_passed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flakiness(JsonRecord):
-    """Rows over repeats of the same run.
+    """How rows vary over repeats of the same run.
 
-    It assumes that nothing changed between repeats but chance: the same system, data and settings,
-    and no cache that answers for it. A row that passed in all of r repeats may still fail in a
-    share of all: with no failure in r, up to about 3 / r is likely enough (95 %).
+    This assumes that only chance differs between repeats: the same system, data and settings, and
+    no cached answers. A row that passed in all of r repeats may still fail at times: the 95 % upper
+    bound for its failure rate is about 3 / r.
 
     Attributes
     ----------
     threshold : float
-        What a score has to reach, or to stay below where lower is better.
+        Lowest score that passes, or the highest if lower is better.
     fail_in : int
         Repeats in which a row must fail to count in ``failing``.
     rows : tuple of RowFlakiness
@@ -70,12 +70,12 @@ class Flakiness(JsonRecord):
     failing : tuple of str
         Ids of rows that fail in ``fail_in`` repeats or more.
     straddling : tuple of str
-        Ids of rows that pass at times and fail at others.
+        Ids of rows that pass in some repeats and fail in others.
     between_repeats : float or None
-        The usual standard deviation of a row from repeat to repeat: the root of the mean of the
-        variances. None when no row has two repeats.
+        Standard deviation of a row between repeats: the root of the mean variance. None if no row
+        has two repeats.
     n_null : int
-        Scores that are missing.
+        Number of missing scores.
     """
 
     threshold: float
@@ -95,23 +95,23 @@ def flakiness(
     higher_is_better: bool = True,
     fail_in: int = 1,
 ) -> Flakiness:
-    """How steady rows are over repeats.
+    """How much the scores of rows vary over repeats.
 
     Parameters
     ----------
     ids : sequence of str, length R
-        One for each score; a row that was repeated comes as often, under one id.
+        One id per score; repeats of a row have the same id.
     scores : array of float, shape (R,)
         NaN stands for null.
     threshold : float
         A score passes from there on, or up to there where lower is better.
     fail_in : int
-        In how many repeats a row must fail to count as failing.
+        Number of repeats in which a row must fail to count as failing.
 
     Raises
     ------
     InputError
-        For another number of ids than of scores, or a number out of range.
+        If the numbers of ids and scores differ, or a number is out of range.
     """
     column = np.asarray(scores, np.float64)
     if column.shape != (len(ids),):
@@ -142,7 +142,7 @@ def flakiness(
 def flakiness_of_run(
     run: ScoredRun, metric: MetricId, threshold: float, *, fail_in: int = 1
 ) -> Flakiness:
-    """How steady one metric of a run with repeats is; see :func:`flakiness`.
+    """How much one metric varies over the repeats of a run; see :func:`flakiness`.
 
     Raises
     ------

@@ -177,7 +177,7 @@ def _put(raw: IO[bytes], temporary: Path | OwnFile | None, target: Path, name: P
 
 
 def _takes_after(handle: int, path: Path) -> bool:
-    """Give an open file the owner, access list and mode of another; False where that is denied."""
+    """Give an open file the owner, access list and mode of another; False if that is denied."""
     try:
         old, own = path.stat(), os.fstat(handle)
     except FileNotFoundError:

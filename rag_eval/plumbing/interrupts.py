@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: held back in what must not be cut in two, passed on to what takes long."""
+"""Ctrl-C and SIGTERM: deferred where work must not be interrupted, forwarded to long tasks."""
 
 from __future__ import annotations
 

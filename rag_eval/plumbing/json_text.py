@@ -37,7 +37,7 @@ def loads(text: str | bytes) -> Any:
     Raises
     ------
     ValueError
-        For what is no JSON, NaN and infinities among it.
+        For what is not JSON, NaN and infinities among it.
     """
     if type(text) is str and not text.startswith(_MARK):
         return _DECODER.decode(text)

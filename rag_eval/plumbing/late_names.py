@@ -1,6 +1,6 @@
 """Names of a package and the modules that hold them -> a module's ``__getattr__`` (PEP 562).
 
-A contract alone would otherwise import every scorer of its tool, those that ask a judge too.
+Otherwise a contract would import every scorer of its tool, including the judged ones.
 """
 
 from __future__ import annotations

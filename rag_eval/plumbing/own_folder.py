@@ -1,8 +1,8 @@
-"""A folder of ours under a name that anybody can foresee, and files in it by its descriptor alone.
+"""A private folder under a predictable name; its files are opened through its descriptor.
 
-In a shared place another user may have put a link, or a folder of theirs, where ours is to be. So
-it is opened once, not through a link, has to belong to this user, and is closed to all others.
-Files are reached from there, whatever becomes of the folder's name.
+In a shared place another user may have put a link or a folder where ours should be. So it is opened
+once, not through a link, must belong to this user, and is closed to all others. Files are reached
+through the open folder, whatever happens to its name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Database files of ours.  In: a path.  Out: a connection to a file that its owner alone reads."""
+"""Database files.  In: a path.  Out: a connection to a file that only its owner can read."""
 
 from __future__ import annotations
 

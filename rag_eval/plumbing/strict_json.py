@@ -1,4 +1,4 @@
-"""Strict JSON with bounds.  In: a text of unknown origin.  Out: its value, or why it is no JSON."""
+"""Strict JSON with bounds.  In: a text of unknown origin.  Out: its value, or why it is invalid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 
 class JsonFault(ValueError):
-    """A text is no JSON that can be read here.
+    """A text is not JSON that can be read here.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What to say of a file that cannot be read: also which name nearly is its own."""
+"""Messages about files that cannot be read; they suggest similar names."""
 
 from __future__ import annotations
 

@@ -15,8 +15,15 @@ from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.plumbing.spelling import counted
-from rag_eval.reports.console import number_table, print_line, print_notes
-from rag_eval.reports.figures import NONE, bounds_text, mean_text, number_text, p_value_text
+from rag_eval.reports.console import metric_cell, number_table, print_line, print_notes
+from rag_eval.reports.figures import (
+    NONE,
+    bounds_text,
+    mean_text,
+    number_text,
+    p_value_text,
+    shown_name,
+)
 from rag_eval.reports.markdown_text import markdown_table, markdown_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.stats.intervals import Interval
@@ -32,8 +39,8 @@ _NAME_LIMIT: Final = 60
 _EFFECTS: Final = ("Hedges' g", "Cliff's delta")
 _EFFECTS_NOTE: Final = (
     "Hedges' g is the difference in standard deviations. Cliff's delta is the probability that a "
-    "new score is above an old one minus the reverse. Both only describe: a verdict needs rows "
-    "that are in both runs."
+    "new score is above an old one minus the probability of the reverse. Both only describe: a "
+    "verdict needs rows that are in both runs."
 )
 
 
@@ -68,7 +75,7 @@ def _print_means(comparison: RunComparison, console: Console) -> None:
         better = change.better_by
         style = "green" if better > 0 else "red" if better < 0 else ""
         delta = Text(number_text(change.delta, 4, "+"), style)
-        table.add_row(change.name, mean_text(change.old), mean_text(change.new), delta)
+        table.add_row(metric_cell(change.name), mean_text(change.old), mean_text(change.new), delta)
     console.print(table)
     print_notes(_setting_lines(comparison), console)
 
@@ -116,7 +123,7 @@ def _table(comparison: RunComparison, console: Console) -> Table:
             table.add_row(Text(_slice_text(within, " = "), "bold"))
         style = _STYLES.get(change.verdict, "")
         table.add_row(
-            change.name,
+            metric_cell(change.name),
             number_text(change.old.mean, 3),
             number_text(change.new.mean, 3),
             interval_text(change.difference),
@@ -323,8 +330,8 @@ def comparison_markdown(
 
 def _name(change: MetricChange) -> str:
     if change.slice is None:
-        return change.name
-    return f"{change.name} ({_slice_text(change.slice, ' = ')})"
+        return shown_name(change.name)
+    return f"{shown_name(change.name)} ({_slice_text(change.slice, ' = ')})"
 
 
 def _moved_markdown(comparison: RunComparison, top: int) -> list[str]:
@@ -348,7 +355,7 @@ def print_independent(comparison: IndependentComparison, console: Console) -> No
     console.print()
     table = number_table(console, "old mean", "new mean", "difference", *_EFFECTS)
     for change in comparison.changes:
-        table.add_row(Text(plain_text(change.name, _NAME_LIMIT)), *_cells(change))
+        table.add_row(Text(metric_cell(change.name)), *_cells(change))
     console.print(table)
     console.print()
     print_line(console, _EFFECTS_NOTE)
@@ -362,7 +369,9 @@ def independent_markdown(comparison: IndependentComparison) -> str:
     ]
     difference = f"difference [{comparison.level * 100:g} %]"
     heads = ("metric", "old", "new", difference, *_EFFECTS)
-    rows = ((markdown_text(change.name), *_cells(change)) for change in comparison.changes)
+    rows = (
+        (markdown_text(shown_name(change.name)), *_cells(change)) for change in comparison.changes
+    )
     lines += ["", *markdown_table(heads, rows)]
     return "\n".join([*lines, "", _EFFECTS_NOTE]) + "\n"
 

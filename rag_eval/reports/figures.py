@@ -56,7 +56,7 @@ def mean_text(mean: MeanScore) -> str:
 
 
 def gap_text(n: int, n_rows: int) -> str:
-    """``12 % not measured``, to stand beside a mean; empty where no more than 5 % are null."""
+    """``12 % not measured``, to stand beside a mean; empty if no more than 5 % are null."""
     rate = (n_rows - n) / n_rows if n_rows else 0.0
     return f"{rate:.0%} not measured".replace("%", " %") if rate > _NOTABLE_GAP else ""
 

@@ -11,8 +11,8 @@ from rich.text import Text
 from rag_eval.comparing.statuses import Status
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
 from rag_eval.reports.comparison import p_text
-from rag_eval.reports.console import number_table, print_gates, print_line
-from rag_eval.reports.figures import NONE, number_text
+from rag_eval.reports.console import metric_cell, number_table, print_gates, print_line
+from rag_eval.reports.figures import NONE, number_text, shown_name
 from rag_eval.reports.markdown_text import markdown_table, markdown_text
 from rag_eval.reports.plain_text import plain_text
 
@@ -104,8 +104,12 @@ def _table(verdict: BaselineVerdict, console: Console) -> Table:
     for finding in verdict.findings:
         good = "green" if finding.status in _GOOD else ""
         status = Text(finding.status, good if finding.held else good or "bold red")
-        table.add_row(plain_text(finding.name, _NAME_LIMIT), *_cells(finding), status)
+        table.add_row(metric_cell(finding.metric) + _part(finding), *_cells(finding), status)
     return table
+
+
+def _part(finding: Finding) -> str:
+    return "" if finding.slice is None else f" [{plain_text(finding.slice, _NAME_LIMIT)}]"
 
 
 def _cells(finding: Finding) -> tuple[str, str, str, str]:
@@ -122,7 +126,11 @@ def gate_markdown(report: GateReport) -> str:
     lines = [f"**Gate {state}: {report.status}.** {markdown_text(report.reason)}", ""]
     for verdict in report.baselines:
         rows = (
-            (markdown_text(finding.name), *_cells(finding), markdown_text(finding.status))
+            (
+                markdown_text(shown_name(finding.metric) + _part(finding)),
+                *_cells(finding),
+                markdown_text(finding.status),
+            )
             for finding in verdict.findings
         )
         table = markdown_table(("metric", *_NUMBERS, "status"), rows, {0, 5})

@@ -116,7 +116,7 @@ def _print_coefficients(found: LabelComparison, console: Console) -> None:
         (name, number_text(None if one is None else one.estimate), _bounds(one))
         for name, one in known.items()
     )
-    heads = ("scores and labels", "value", f"{level * 100:g} % interval")
+    heads = ("scores and labels", "value", f"{level * 100:g}\N{NO-BREAK SPACE}% interval")
     print_plain_table(console, heads, rows)
 
 
@@ -172,7 +172,7 @@ def print_estimate(found: LabelEstimate, console: Console) -> None:
     print_line(console, _sentence(found))
     print_line(console, f"target: {_OF[result.target].format(n=result.n_rows)}")
     console.print()
-    level = f"{result.interval.level * 100:g} % interval"
+    level = f"{result.interval.level * 100:g}\N{NO-BREAK SPACE}% interval"
     table = number_table(console, "estimate", level, "width", first="from")
     table.add_row("labels and scores", *_cells(result.interval))
     table.add_row("labels alone", *_cells(result.labels_alone))

@@ -73,8 +73,8 @@ def letters_line(leaderboard: Leaderboard) -> str:
     level = f"{leaderboard.options.level * 100:g} %"
     return (
         "runs that share a letter cannot be told apart in that metric "
-        f"({level} intervals of {counted(n_gating * n_pairs, 'difference')} of gating metrics hold "
-        "together)"
+        f"(simultaneous {level} intervals of {counted(n_gating * n_pairs, 'difference')} of gating "
+        "metrics)"
     )
 
 
@@ -208,7 +208,7 @@ def wins_text(board: Board, run: int, other: int) -> str:
 
 def _pairs_table(leaderboard: Leaderboard, board: Board, console: Console) -> Table:
     heads = f"difference {_level(leaderboard)}", "wins / ties / losses"
-    table = number_table(console, *heads, first="run less other run")
+    table = number_table(console, *heads, first="run minus other run")
     for pair in pairs_of(board):
         names = " − ".join(_name(leaderboard, run).plain for run in pair)
         table.add_row(Text(names), difference_text(board, *pair), wins_text(board, *pair))

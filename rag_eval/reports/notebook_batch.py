@@ -16,7 +16,7 @@ from rag_eval.comparing.statuses import Status
 from rag_eval.errors import TextsNotKeptError
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports import notebook_elements as html
-from rag_eval.reports.figures import NONE, score_text, share_text, signed_text
+from rag_eval.reports.figures import NONE, score_text, share_text, shown_name, signed_text
 from rag_eval.reports.notebook import MOST_METRICS
 from rag_eval.reports.notebook_elements import Content
 from rag_eval.reports.page.charts import reach_of
@@ -163,7 +163,7 @@ def _metric_row(
 ) -> list[Content]:
     decides = name == COMPOSITE or threshold is not None
     return [
-        html.line_text(name, _ID_LIMIT),
+        html.line_text(shown_name(name), _ID_LIMIT),
         None if shape is None else _histogram(shape, threshold),
         html.mean_text(aggregate),
         f"{aggregate.n:,}/{aggregate.n_rows:,}",

@@ -9,7 +9,14 @@ from typing import Final
 
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.comparison import comparison_markdown
-from rag_eval.reports.figures import NONE, gap_text, interval_text, score_text, share_text
+from rag_eval.reports.figures import (
+    NONE,
+    gap_text,
+    interval_text,
+    score_text,
+    share_text,
+    shown_name,
+)
 from rag_eval.reports.markdown_text import markdown_table, markdown_text, summary_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
@@ -81,7 +88,7 @@ def _metric_lines(view: RunView) -> list[str]:
         threshold = view.thresholds.get(metric)
         shown = NONE if threshold is None else f"{threshold:g}"
         rate = NONE if threshold is None else share_text(aggregate.pass_rate)
-        rows.append((markdown_text(metric), *_statistics(aggregate), rate, shown))
+        rows.append((markdown_text(shown_name(metric)), *_statistics(aggregate), rate, shown))
     composite = view.summary.composite_aggregate
     rate = share_text(composite.pass_rate)
     rows.append(("**composite**", *_statistics(composite), rate, NONE))

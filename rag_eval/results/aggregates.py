@@ -84,10 +84,10 @@ class Aggregate:
     pass_rate : float
         Share of all rows that passed; 0 for an empty batch.
     interval : Interval or None
-        Of the mean, at 95 %; None where there is no mean. Rows count as independent, or by clusters
-        where these were named.
+        95 % confidence interval of the mean; None if there is no mean. Rows are treated as
+        independent unless clusters were named.
     clustered_pass_interval : Interval or None
-        Of the pass rate where clusters were named.
+        95 % confidence interval of the pass rate, if clusters were named.
     """
 
     n: int
@@ -103,7 +103,7 @@ class Aggregate:
 
     @property
     def pass_interval(self) -> Interval | None:
-        """Of the pass rate, at 95 %; None without rows."""
+        """95 % confidence interval of the pass rate; None without rows."""
         if self.clustered_pass_interval is not None:
             return self.clustered_pass_interval
         if not self.n_rows:
@@ -111,7 +111,7 @@ class Aggregate:
         return wilson_interval(round(self.pass_rate * self.n_rows), self.n_rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """In the schema of result files, where statistics of nothing are 0."""
+        """The statistics in the schema of result files, where those without any score are 0."""
         return {**self._statistics(), "passRate": self.pass_rate, **self._intervals()}
 
     def _statistics(self) -> dict[str, float | None]:
@@ -155,9 +155,9 @@ class MetricAggregate(Aggregate):
         return cls(metric_id=metric, null_rate=_share(n_rows - statistics.n, n_rows), **fields)
 
     def to_dict(self) -> dict[str, Any]:
-        """In the schema of result files, where statistics of nothing are 0.
+        """The statistics in the schema of result files, where those without any score are 0.
 
-        ``higherIsBetter`` is added where it is false: who reads the file may not know the metric.
+        ``higherIsBetter`` is added if it is false, because the reader may not know the metric.
         """
         return {
             "metricId": camel_case(self.metric_id),

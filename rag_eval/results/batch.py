@@ -181,7 +181,7 @@ class BatchEvalResult(BatchSummary):
         return self.n_rows
 
     def to_dict(self, details: bool = False) -> dict[str, Any]:
-        """In the schema of result files; explains every row."""
+        """The batch in the schema of result files, with every row explained."""
         return {"results": [row.to_dict(details) for row in self.results], **self.summary_dict()}
 
     def to_json(self, path: str | Path | None = None, *, details: bool = False) -> str | None:

@@ -53,8 +53,8 @@ class MetricJudging:
     n_spreads, spread_sum : int, float
         Rows with several scores of one metric, and the sum of their standard deviations.
     n_audited, n_audit_scored, n_audit_wrong : int
-        Cascade: rows outside the band that were judged all the same; those of them with both
-        scores, and of these the ones with different verdicts.
+        Cascade: rows outside the band that were judged as an audit; those of them with both scores,
+        and of these the ones with different verdicts.
     """
 
     n_rows: int = 0
@@ -74,7 +74,7 @@ class MetricJudging:
     n_audit_wrong: int = 0
 
     def add(self, found: JudgedScore, is_same: bool | None) -> None:
-        """Count a judged row; whether both verdicts are the same, None where one is missing."""
+        """Count a judged row; whether both verdicts are the same, None if one is missing."""
         self.n_judged += 1
         self.tally.add(found.tally)
         self.n_partial += found.is_partial
@@ -169,7 +169,7 @@ class JudgeReport:
     agreement : mapping of AgreementReport
         Per judged metric, between the judges of an ensemble.
     stopped : str
-        Why the judge was not asked to the end; empty where it was.
+        Why the judge was not asked to the end; empty if it was.
     failed : tuple of FailedJudgements
         Failed judgements of all metrics by reason, each with an example.
     notes : list of str

@@ -28,14 +28,14 @@ class JudgedScore:
         How the judge failed; MEASURED where it did not. Judgements that a stop cut short fail as a
         whole: a mean of those that were made would be another score than that of a whole run.
     message : str
-        What went wrong with the first judgement without a score; empty where all have one.
+        What went wrong with the first judgement without a score; empty if all have one.
     explanation : str
     judge_score : float or None
         Mean over judges of their means over repeats.
     by_judge : tuple of tuple of float or None
-        Per judge the score of each repeat; None where it failed.
+        Per judge the score of each repeat; None if it failed.
     native_score : float or None
-        What the kernels say; None where they do not score the metric.
+        What the kernels say; None if they do not score the metric.
     spread : float or None
         Sample standard deviation over all repeats of all judges; None for fewer than two scores.
     flaky : bool

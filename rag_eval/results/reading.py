@@ -1,4 +1,4 @@
-"""Results in; their rows one at a time, and what is said beside them, out.
+"""Results in; their rows one at a time, and their summaries, out.
 
 Every form is read that this library or rag-eval-node-ts writes: a JSON value with rows and summary,
 or one of the two, rows as JSON lines, tables of scores, committed baselines. Of a file of lines no

@@ -31,7 +31,7 @@ class MetricRegression:
     regressed : bool
         The mean got worse by more than the regression threshold.
     not_comparable : bool
-        The baseline has scores and this run has none: nothing can be said, and a gate fails.
+        The baseline has scores and this run has none, which fails a gate.
     """
 
     metric_id: MetricId
@@ -43,11 +43,11 @@ class MetricRegression:
 
     @property
     def failed(self) -> bool:
-        """Whether a gate fails on it."""
+        """Whether this fails a gate."""
         return self.regressed or self.not_comparable
 
     def to_dict(self) -> dict[str, Any]:
-        """In the schema of result files; a mean that does not exist is null."""
+        """The change in the schema of result files; a missing mean is null."""
         result: dict[str, Any] = {
             "metricId": camel_case(self.metric_id),
             "baselineMean": _or_null(self.baseline_mean),

@@ -39,7 +39,7 @@ class EvalSignal:
     context_chunk_index: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """In the schema of result files; absent where None."""
+        """The signal in the schema of result files, without fields that are None."""
         result: dict[str, Any] = {
             "id": self.id,
             "metricId": camel_case(self.metric_id),
@@ -113,7 +113,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceEvidence:
-    """What supports one sentence of a claim.
+    """The evidence for one sentence.
 
     Spans count code points of the original strings, half-open: ``answer[begin:end]``.
 
@@ -124,22 +124,23 @@ class SentenceEvidence:
     support : float
         From 0 to 1; below 0.60 the sentence counts as not supported.
     chunk : int or None
-        Index of the chunk with the best window; None when no chunk has a content word of it.
+        Index of the context with the best window; None if no context has a content word of the
+        sentence.
     window : (int, int) or None
-        That window in ``contexts[chunk]``.
+        Span of this window in ``contexts[chunk]``.
     covered : float
-        Share of the sentence's content words in the window.
+        Share of the sentence's content words that are in the window.
     missing_numbers, missing_names : tuple of str
         Those that neither a chunk nor the question has, in normal form.
     contradiction : (str, str) or None
-        The sentence's number, and the other one that stands in its place in the chunk.
+        The number in the sentence, and the other number in its place in the context.
     far_names : tuple of (str, str)
-        Neighbours among the sentence's names that the chunks have, but not near each other.
+        Neighbouring names of the sentence that are in the contexts, but not near each other.
     no_claim : bool
-        A lead-in ("These are:") or nothing but labels of citations. Its support counts as any
-        other's, but it is not shown as unsupported.
+        A lead-in ("These are:") or nothing but labels of citations. Its support counts like that of
+        any other sentence, but it is not shown as unsupported.
     losses : Losses or None
-        What its support is made of; None in files that do not say.
+        The losses from which its support is computed; None if the file does not have them.
     """
 
     span: tuple[int, int]
@@ -186,13 +187,13 @@ class MetricResult:
     probability : float or None
         Probability that a person would call the row good, if there is a calibration.
     chunk_scores : tuple of float, optional
-        Relevance of each chunk to the question, for the metrics of the grounded profile that are
-        made of it; for context_precision with the ground truth read with the question.
+        Relevance of each context to the question, for metrics of the grounded profile that are
+        computed from it; for context_precision the relevance to question and ground truth.
     evidence : tuple of SentenceEvidence, optional
         What supports each sentence of the answer, or, for context_recall, of the ground truth that
         scored best; grounded profile.
     losses : Losses, optional
-        What the answer as a whole lacks, which faithfulness weighs; grounded profile.
+        Losses of the whole answer, from which faithfulness is computed; grounded profile.
     judged : JudgedScore, optional
         The judge's verdicts with the native score, if there was a judge.
     details : tuple of mapping, optional
@@ -225,7 +226,7 @@ class MetricResult:
         return tuple(sentence.support for sentence in self.evidence)
 
     def to_dict(self, details: bool = False) -> dict[str, Any]:
-        """In the schema of result files; ``nullReason`` is added where the score is null.
+        """The result in the schema of result files, with ``nullReason`` if the score is null.
 
         With ``details`` also ``chunkScores``, ``sentenceScores``, ``evidence`` and ``losses``,
         where there are any.
@@ -292,8 +293,8 @@ def cost_of(tally: Tally) -> CostTracker:
 class ByMetric(Mapping[MetricId, _Value], Generic[_Value]):
     """Values per metric, by key or attribute: ``m["faithfulness"]``, ``m.faithfulness``.
 
-    Keys are in the order the metrics were asked for; camelCase is accepted. One that was not asked
-    for raises :class:`~rag_eval.errors.NotComputedError`, which names those computed.
+    Keys are in the order in which the metrics were requested; camelCase is accepted. Any other
+    metric raises :class:`~rag_eval.errors.NotComputedError`, which names the computed ones.
     """
 
     __slots__ = ("_values",)
@@ -386,10 +387,10 @@ class EvalResult:
     refusal: Refusal | None = field(default=None, repr=False)
 
     def to_dict(self, details: bool = False) -> dict[str, Any]:
-        """In the schema of result files (that of rag-eval-node-ts, and the signature).
+        """The result in the schema of result files: that of rag-eval-node-ts, with the signature.
 
-        With ``details`` also the scores of chunks and sentences, with their evidence, the language
-        and, of an answer that declines, the refusal.
+        With ``details`` also the scores of contexts and sentences with their evidence, the language
+        and, if the answer declines, the refusal.
         """
         result: dict[str, Any] = {
             "sample": sample_dict(self.sample),
@@ -429,7 +430,7 @@ def sample_dict(sample: Any) -> dict[str, Any]:
 
 
 def id_text(sample: Any) -> str | None:
-    """The id of a sample as a text; None where it has none."""
+    """The id of a sample as a text; None if it has none."""
     found = sample.get("id") if isinstance(sample, Mapping) else getattr(sample, "id", None)
     return None if found is None else str(found)
 

@@ -64,19 +64,19 @@ def result_of(row: Fields, signature: Signature | None) -> EvalResult:
 
 
 def signature_of(row: Fields) -> Signature | None:
-    """That of a row or a file; None where it has none."""
+    """That of a row or a file; None if it has none."""
     found = row.get("signature")
     return None if found is None else Signature.from_dict(found)
 
 
 def settings_of(file: Fields) -> VerdictSettings | None:
-    """Thresholds and weights of a file; None where it has none."""
+    """Thresholds and weights of a file; None if it has none."""
     found = file.get("settings")
     return None if found is None else VerdictSettings.from_dict(found)
 
 
 def regressions_of(file: Fields) -> list[MetricRegression] | None:
-    """What a run said of each metric beside its baseline; None where it had none."""
+    """What a run said of each metric beside its baseline; None if it had none."""
     if file.get("regressions") is None:
         return None
     found = file.each("regressions", _regression)
@@ -184,7 +184,7 @@ def _judged(entry: Fields, score: float | None, reason: NullReason) -> JudgedSco
 
 
 def _by_judge(judge: Fields) -> tuple[tuple[float | None, ...], ...]:
-    """The scores of each judge's repeats, null where one failed."""
+    """The scores of each judge's repeats, null if one failed."""
     listed = judge.get("byJudge") or []
     if isinstance(listed, list) and all(
         isinstance(repeats, list) and all(one is None or is_number(one) for one in repeats)
@@ -211,7 +211,7 @@ def _sentence_evidence(entry: Fields) -> SentenceEvidence:
 
 
 def _losses(entry: Fields) -> Losses | None:
-    """None where a file does not say."""
+    """None if a file does not say."""
     if entry.get("losses") is None:
         return None
     found = entry.inner("losses")
@@ -238,7 +238,7 @@ def _far_names(entry: Fields) -> tuple[tuple[str, str], ...]:
 
 
 def _refusal(row: Fields) -> Refusal | None:
-    """None where the answer does not decline, or a file does not say."""
+    """None if the answer does not decline, or a file does not say."""
     if row.get("refusal") is None:
         return None
     found = row.inner("refusal")

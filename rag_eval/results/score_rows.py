@@ -38,7 +38,7 @@ class ScoreRow(NamedTuple):
     place : str
         How messages call it.
     id : object
-        As the file has it; None where there is none.
+        As the file has it; None if there is none.
     scores : sequence of float
         For each of the file's metrics so far, NaN where null.
     null_reasons : sequence of int
@@ -99,7 +99,7 @@ class ScoreSource:
     columns : sequence of str
         Fields of samples, or of their metadata; columns of a table.
     id_field : str or None
-        Under this name rows have their ids; None where these are not needed.
+        Under this name rows have their ids; None if these are not needed.
     digests : callable, optional
         Makes the digests of a sample.
     """

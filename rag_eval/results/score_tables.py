@@ -34,7 +34,7 @@ _BESIDE: Final = ("_null_reason", "_mode")
 
 
 class FlatColumns(NamedTuple):
-    """Which columns of a flat table hold what; a name is None where there is none."""
+    """Which columns of a flat table hold what; a name is None if there is none."""
 
     scores: dict[MetricId, str]
     reasons: list[str | None]

@@ -37,7 +37,7 @@ class _Aggregate(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class MeanScore:
-    """A mean and how many of the rows it is over; NaN and 0 where there is none.
+    """A mean and how many of the rows it is over; NaN and 0 if there is none.
 
     ``n`` and ``n_rows`` are None in a summary that came without them.
     """
@@ -143,7 +143,7 @@ def checked_baseline(
     given : path, BatchEvalResult, mapping or None
         A result file or its name, or a result as an object or as loaded from its file.
     allow_mismatch : bool
-        Compare with scores of other settings all the same.
+        Compare even if the settings of the scores differ.
 
     Raises
     ------

@@ -15,7 +15,7 @@ _HIGHEST: Final = 2**31 - 1
 
 
 def id_kind(ids: Iterable[object], name: str) -> type[DocId] | None:
-    """Whether ids are strings or whole numbers; None where there are none.
+    """Whether ids are strings or whole numbers; None if there are none.
 
     Raises
     ------

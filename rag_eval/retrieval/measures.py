@@ -30,17 +30,17 @@ _EXAMPLES: Final = tuple(
 
 
 def parse_measure(name: str) -> Measure:
-    """The measure of a name.
+    """The measure with a name.
 
     Parameters
     ----------
     name : str
-        As :func:`rag_eval.metrics.measure_names.canonical_name` takes it.
+        A name as for :func:`rag_eval.metrics.measure_names.canonical_name`.
 
     Raises
     ------
     InputError
-        It names none, lacks the cutoff it needs, or has one where there can be none.
+        If it is unknown, lacks a required cutoff, or has a cutoff that the measure does not take.
     """
     found = read_name(name)
     if found is not None:

@@ -50,7 +50,7 @@ def row_numbers(
 ) -> tuple[Ids, Ids, set[type]]:
     """Numbers for the ids of each row's ranking and judgements, end to end, and the ids' types.
 
-    No id may come twice in a ranking, nor in the judgements of a row. Numbers are of one row: a
+    No id may occur twice in a ranking, nor in the judgements of a row. Numbers are of one row: a
     small table stays in the cache of the processor.
     """
     ranked_numbers, judged_numbers = array("q"), array("q")

@@ -1,6 +1,6 @@
 """HazelJS's retrieval measures.  In: retrieved and relevant ids of one query.  Out: numbers.
 
-They follow ``@hazeljs/eval``, but that an id which comes twice counts once, at its first place,
+They follow ``@hazeljs/eval``, but that an id which occurs twice counts once, at its first place,
 and what follows moves up: there nDCG exceeds 1 by repeating an id.
 """
 
@@ -40,7 +40,7 @@ def precision_at_k(
     *,
     denominator: Denominator = "returned",
 ) -> float:
-    """How many of the first k are relevant.
+    """Share of the first k that are relevant.
 
     Parameters
     ----------
@@ -51,18 +51,18 @@ def precision_at_k(
     k : int
         From 1 on.
     denominator : {"returned", "k"}
-        Whether precision divides by the length of a list shorter than k, as in HazelJS, or by k,
-        as in trec_eval.
+        Whether the precision of a list shorter than k is divided by its length, as in HazelJS, or
+        by k, as in trec_eval.
 
     Returns
     -------
     float
-        From 0 to 1; 0 where nothing was returned or nothing is relevant.
+        From 0 to 1; 0 if nothing was retrieved or nothing is relevant.
 
     Raises
     ------
     InputError
-        Ids are no lists, or neither all strings nor all whole numbers, or k is below 1.
+        If ids are not lists, or neither all strings nor all whole numbers, or k is below 1.
     """
     one_of(denominator, "denominator", DENOMINATORS)
     found, relevant = _first(retrieved_ids, relevant_ids, k)
@@ -71,7 +71,7 @@ def precision_at_k(
 
 
 def recall_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k: int) -> float:
-    """How many of the relevant are among the first k; 1 if nothing is relevant, as in HazelJS.
+    """Share of the relevant documents among the first k; 1 if nothing is relevant, as in HazelJS.
 
     Parameters and errors are those of :func:`precision_at_k`.
     """
@@ -80,17 +80,17 @@ def recall_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId],
 
 
 def mean_reciprocal_rank(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId]) -> float:
-    """One over the place of the first that is relevant; 0 where there is none.
+    """Reciprocal rank of the first relevant document; 0 if there is none.
 
-    Parameters and errors are those of :func:`precision_at_k`; HazelJS calls it a mean, and it is
-    of one query.
+    Parameters and errors are those of :func:`precision_at_k`. HazelJS calls it a mean, although it
+    covers one query.
     """
     found, relevant = _first(retrieved_ids, relevant_ids, None)
     return next((1.0 / place for place, item in enumerate(found, 1) if item in relevant), 0.0)
 
 
 def ndcg_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k: int) -> float:
-    """Discounted gain of the first k over the highest there could be; 0 where nothing is relevant.
+    """Discounted gain of the first k divided by the highest possible; 0 if nothing is relevant.
 
     Gains are 0 and 1, the discount of place i is log2(i + 1). Parameters and errors are those of
     :func:`precision_at_k`.
@@ -111,12 +111,12 @@ def evaluate_retrieval(
     *,
     denominator: Denominator = "returned",
 ) -> RetrievalResult:
-    """Precision, recall and nDCG at k, and the reciprocal rank over all that was retrieved.
+    """Precision, recall and nDCG at k, and the reciprocal rank over all retrieved documents.
 
     Parameters
     ----------
     query : str
-        What was asked; no number depends on it.
+        The query; it does not affect the numbers.
     retrieved_ids, relevant_ids, k, denominator
         As for :func:`precision_at_k`.
     """

@@ -33,7 +33,7 @@ MISSING: Final[tuple[Missing, ...]] = ("skip", "zero")
 
 
 class RankingMean(NamedTuple):
-    """Mean of a measure over queries; NaN where there are none."""
+    """Mean of a measure over queries; NaN without queries."""
 
     mean: float
     n_queries: int
@@ -46,13 +46,13 @@ class RankingScores:
     Attributes
     ----------
     queries : tuple
-        Ids of the queries, in the order of the judgements; row numbers where arrays were scored.
+        Ids of the queries, in the order of the judgements; row numbers if arrays were scored.
     measures : tuple of str
         Canonical names.
     values : float64, shape (Q, M)
-        From 0 to 1; 0 where a query has no relevant document, as in trec_eval.
+        From 0 to 1; 0 if a query has no relevant document, as in trec_eval.
     n_relevant : int64, shape (Q,)
-        How many relevant documents each query has, found or not.
+        Number of relevant documents per query, retrieved or not.
     """
 
     queries: Sequence[Any]
@@ -62,7 +62,7 @@ class RankingScores:
 
     @property
     def means(self) -> dict[str, RankingMean]:
-        """Mean of each measure, and over how many queries; sums are correctly rounded."""
+        """Mean of each measure and the number of queries; sums are correctly rounded."""
         n_queries = len(self.values)
         return {
             name: RankingMean(
@@ -111,32 +111,32 @@ def evaluate_rankings(
     Parameters
     ----------
     run : mapping
-        Query id to what was retrieved: a mapping of document id to score, or a list of document
-        ids with the best first. Scores order documents as in trec_eval: falling, ties by id. An
-        id that comes twice in a list counts once, at its first place, and what follows moves up.
+        Retrieved documents by query id: a mapping of document id to score, or a list of document
+        ids, best first. Scores order documents as in trec_eval: decreasing, with ties by id. An id
+        that occurs twice in a list counts once, at its first place.
     qrels : mapping
-        Query id to grades by document id: 0 is judged not relevant, what is below counts as not
+        Grades by document id, by query id: 0 means judged not relevant, a negative grade not
         judged. A query without judgements is left out.
     measures : iterable of str
-        Names as :func:`rag_eval.retrieval.parse_measure` takes them.
+        Names of measures; see :func:`rag_eval.retrieval.parse_measure`.
     missing : {"skip", "zero"}
         How to count judged queries that the run lacks.
     relevance_level : int
-        From this grade on a document is relevant; nDCG and ERR read the grades themselves.
+        Lowest grade of a relevant document; nDCG and ERR use the grades themselves.
     gain : {"linear", "exponential"}
         Of nDCG.
     max_grade : int
-        Of ERR, the highest grade that there can be.
+        Highest possible grade, for ERR.
     p : float
-        Of RBP, how likely the next document is looked at.
+        Probability that a reader looks at the next document, for RBP.
     score_type : {"float32", "float64"}
-        How exactly scores are compared; trec_eval reads them with 32 bits.
+        Precision with which scores are compared; trec_eval uses 32 bits.
 
     Raises
     ------
     InputError
-        Ids are neither all strings nor all whole numbers, a grade is not a whole number, a score is
-        not a number, or an option or a measure is not known.
+        If ids are neither all strings nor all whole numbers, a grade is not a whole number, a score
+        is not a number, or an option or measure is unknown.
     """
     chosen = parse_measures(measures)
     rules = RankingRules(relevance_level, gain, max_grade, p)
@@ -173,12 +173,12 @@ def evaluate_arrays(
     Parameters
     ----------
     ids : integers, shape (D,)
-        Document ids of all rows end to end, each row with its best first.
+        Document ids of all rows end to end, best first within each row.
     id_offsets : integers, shape (Q + 1,)
         Row ``i`` is ``ids[id_offsets[i]:id_offsets[i + 1]]``.
     judged, grades : integers, shape (J,)
-        Judged document ids of all rows end to end, and their grades. Of an id that comes twice in
-        a row the first counts.
+        Judged document ids of all rows end to end, and their grades. If an id occurs twice in a
+        row, the first grade counts.
     judged_offsets : integers, shape (Q + 1,)
     measures, relevance_level, gain, max_grade, p
         As for :func:`evaluate_rankings`.
@@ -186,7 +186,7 @@ def evaluate_arrays(
     Raises
     ------
     InputError
-        An array holds no integers, offsets do not fit, or an option or a measure is not known.
+        If an array does not hold integers, offsets do not fit, or an option or measure is unknown.
     """
     chosen = parse_measures(measures)
     rules = RankingRules(relevance_level, gain, max_grade, p)
@@ -228,7 +228,7 @@ def _packed(
 
 
 def _distinct(ranking: Ranking) -> Mapping[DocId, Any]:
-    """A ranking in which no id comes twice; that of a list has no scores."""
+    """A ranking in which no id occurs twice; that of a list has no scores."""
     if isinstance(ranking, Mapping):
         return ranking
     if not isinstance(ranking, (list, tuple)):

@@ -31,13 +31,13 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
     Parameters
     ----------
     path : str or Path
-        A file, or ``-`` for standard input. Blank lines are passed over.
+        A file, or ``-`` for standard input. Blank lines are skipped.
 
     Raises
     ------
     InputError
-        It cannot be read; or a line, which is named, has another number of fields, a grade that is
-        no whole number of 32 bits, or a document that its query has already.
+        If it cannot be read, or a line (which is named) has another number of fields, a grade that
+        is not a whole number of 32 bits, or a repeated document.
     """
     return _read(path, _QRELS, 3, _grade)
 
@@ -69,18 +69,18 @@ def write_run(
     Parameters
     ----------
     path : str or Path
-        The file is there as a whole or not at all.
+        The file is written completely or not at all.
     run : mapping
-        Query id to scores by document, or to documents with the best first, which get falling
-        scores. Ids that are numbers are written in digits, and read back as strings.
+        By query id, scores by document or a list of documents, best first, which get decreasing
+        scores. Numeric ids are written as digits and read back as strings.
     tag : str
         Name of the run.
 
     Raises
     ------
     InputError
-        A name is empty, holds white space or is not Unicode text; a score is not a number; or the
-        file cannot be written.
+        If a name is empty, contains white space or is not Unicode text, a score is not a number, or
+        the file cannot be written.
     """
     last = _name(tag, "tag")
     with atomic_file(path) as file:

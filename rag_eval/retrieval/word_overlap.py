@@ -11,16 +11,16 @@ _SHORTEST: Final = 3
 
 
 def answer_context_overlap(answer: str, context: str) -> float:
-    """The share of the answer's distinct words that the context holds.
+    """Share of the answer's distinct words that are in the context.
 
-    Words are runs of letters and digits in lower case; those below three characters, counted as
-    UTF-16, are passed over, and so Chinese and Japanese sentences are one long word each. Which
-    characters are letters is up to the Unicode tables of Python.
+    Words are runs of letters and digits in lower case. Words of fewer than three characters (UTF-16
+    units) are ignored; a Chinese or Japanese sentence is one long word. Python's Unicode tables
+    decide which characters are letters.
 
     Returns
     -------
     float
-        From 0 to 1; 0 where the answer has no such words, as in HazelJS.
+        From 0 to 1; 0 if the answer has no such words, as in HazelJS.
     """
     words = long_words(answer)
     return len(words & long_words(context)) / len(words) if words else 0.0

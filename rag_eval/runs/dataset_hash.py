@@ -177,7 +177,7 @@ def _listed(relevant: object) -> bytes:
 
 
 def _relevant_ids(block: SampleBlock) -> list[Any]:
-    """Of each row, None where it has none, and where the column was not read."""
+    """Of each row, None if it has none, and where the column was not read."""
     found = block.values("relevant_ids")
     return block.values("relevantIds") if all(each is None for each in found) else found
 

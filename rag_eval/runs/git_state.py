@@ -127,7 +127,7 @@ def branch_of_environment(environment: Mapping[str, str]) -> str | None:
 
 
 def detect_branch(environment: Mapping[str, str], folder: str | Path = ".") -> str:
-    """The branch in a form that is safe in a file name, as found by Regtrace.
+    """The branch in a form that is safe in file names, found as in Regtrace.
 
     From the environment, otherwise from git, otherwise ``default``.
     """

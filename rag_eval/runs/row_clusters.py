@@ -1,4 +1,4 @@
-"""Rows that belong together: fields of rows in; a summary whose intervals know of them out."""
+"""Rows that belong together: fields of rows in; a summary whose intervals use them out."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class RunRecord:
 
     @property
     def means(self) -> dict[MetricId, float | None]:
-        """The mean of each metric; None where no row has a score or a mean is meaningless."""
+        """The mean of each metric; None if no row has a score or a mean is meaningless."""
         return {
             metric: self.aggregates[metric].get("mean") if self._is_measured(metric) else None
             for metric in self.metrics

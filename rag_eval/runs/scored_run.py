@@ -36,7 +36,7 @@ class ScoredRun:
     passed : int8, shape (R,)
         Verdict on the row as a whole; :data:`NOT_JUDGED` if unknown.
     columns : mapping of str to sequence of str or None
-        Requested metadata by name, with a value per row; None where a row has none.
+        Requested metadata by name, with a value per row; None if a row has none.
     signature : Signature or None
     settings : VerdictSettings or None
         Thresholds and weights; None if unknown.

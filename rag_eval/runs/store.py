@@ -231,7 +231,7 @@ class RunStore:
     # ------------------------------------------------------------------------------- reading
 
     def count(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         with opened_store(self.path, create=False) as connection:
             return number(connection, "SELECT count(*) FROM runs")
 

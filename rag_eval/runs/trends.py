@@ -36,7 +36,7 @@ class Trend:
     name : MetricId
     higher_is_better : bool
     means : tuple of RunMean or None
-        Oldest first; None where a run has no score of the metric.
+        Oldest first; None if a run has no score of the metric.
     changes : tuple of (str, ChangePoint)
         The first run after each change, with places among the means that there are.
     """
@@ -86,7 +86,11 @@ def trends_of(records: Sequence[RunRecord]) -> Trends:
 
     Changes are tested at :data:`ALPHA` divided by the number of metrics.
     """
-    same = [record for record in reversed(records) if _kind(record) == _kind(records[0])]
+    same = [
+        record
+        for record in reversed(records)
+        if data_and_settings(record) == data_and_settings(records[0])
+    ]
     names = list(dict.fromkeys(metric for record in same for metric in record.metrics))
     means = {name: tuple(mean_of(record, name) for record in same) for name in names}
     measured = {name: found for name, found in means.items() if any(found)}
@@ -119,7 +123,8 @@ def _number(value: object) -> float | None:
     return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
 
 
-def _kind(record: RunRecord) -> tuple[str | None, str]:
+def data_and_settings(record: RunRecord) -> tuple[str | None, str]:
+    """What two runs must share, so that their means can be compared."""
     return record.dataset_hash, str(record.signature)
 
 

@@ -1,7 +1,7 @@
 """Retrieval measures as scorers.  In: ``retrieved_ids`` and ``relevant_ids``.  Out: ``ir.*``.
 
-Numbers are those of trec_eval, but that a sample without a relevant document has no score in place
-of 0.
+The numbers are those of trec_eval, except that a sample without a relevant document has no score
+instead of 0.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _MOST_DETAILS: Final = 20
 
 @functools.lru_cache(maxsize=256)
 def measure_of(metric: MetricId) -> Metric | None:
-    """The contract of a measure, by its canonical name; None where it is no such name."""
+    """The contract of a measure, by its canonical name; None if it is no such name."""
     measure = read_name(metric)
     if measure is None or measure.name != metric:
         return None

@@ -22,7 +22,7 @@ def parsed(text: str) -> Any:
     Raises
     ------
     ValueError
-        It is no JSON; Python's NaN and Infinity are none.
+        It is not JSON; Python's NaN and Infinity are none.
     """
     try:
         return json.loads(text, parse_int=_integer, parse_constant=_no_number)
@@ -89,7 +89,7 @@ def _integer(text: str) -> int | float:
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")
 
 
 # -------------------------------------------------------------------------------------------- texts

@@ -236,7 +236,7 @@ class _Reader:
         return ord(sign)
 
     def _hexadecimal(self, sign: str) -> int | None:
-        """The value behind ``\\x`` or ``\\u``; None where none is, and the letter is meant."""
+        """The value behind ``\\x`` or ``\\u``; None if none is, and the letter is meant."""
         if sign == "u" and self.unicode and self.source.startswith("{", self.place):
             end = self.source.find("}", self.place)
             digits = self.source[self.place + 1 : max(end, self.place)]

@@ -123,7 +123,7 @@ def derived_schema(value: Any) -> dict[str, Any]:
     Raises
     ------
     InputError
-        Something is no JSON value, or the value is nested more than 100 deep.
+        Something is not JSON value, or the value is nested more than 100 deep.
     """
     if node_count_and_depth(value)[1] > _MOST_DERIVED_DEPTH:
         raise InputError(
@@ -175,7 +175,7 @@ def _schema_error(error: Any) -> SchemaError:
 
 
 def _never_fetched(address: str) -> NoReturn:
-    raise ValueError(f"{address} is not in the schema, and nothing is fetched")
+    raise ValueError(f"{address} is not in the schema; references outside it are not fetched")
 
 
 def _package() -> Any:

@@ -58,7 +58,7 @@ class Pattern:
         if size * len(data) > _MOST_WORK:
             raise UnsupportedPatternError(
                 f"pattern {glance(self.source)} is too complex for a text of {len(data)} bytes: "
-                f"it has {size} steps, and steps times bytes are at most {_MOST_WORK}"
+                f"its {size} steps times the bytes exceed {_MOST_WORK}"
             )
         return self._program.search(data) is not None
 

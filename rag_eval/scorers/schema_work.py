@@ -71,16 +71,20 @@ class SchemaWork:
     def __init__(self, schema: Any) -> None:
         n_nodes, depth = node_count_and_depth(schema, MOST_SCHEMA_NODES)
         if n_nodes > MOST_SCHEMA_NODES:
-            raise InputError(f"schema must have at most {MOST_SCHEMA_NODES:,} values, has more")
+            raise InputError(
+                f"schema must have at most {MOST_SCHEMA_NODES:,} values, but it has more"
+            )
         if depth > MOST_SCHEMA_DEPTH:
-            raise InputError(f"schema must be nested at most {MOST_SCHEMA_DEPTH} deep, is deeper")
+            raise InputError(
+                f"schema must be nested at most {MOST_SCHEMA_DEPTH} deep, but it is deeper"
+            )
         reader = _Reader(schema)
         self._order = _bottom_up(reader.nodes())
         if reader.has_unevaluated and _expanded(self._order) > _MOST_EXPANDED:
             raise InputError(
                 "schema must have at most "
                 f"{_MOST_EXPANDED:,} subschemas of one value, references followed, where it has "
-                "unevaluatedProperties or unevaluatedItems; it has more"
+                "unevaluatedProperties or unevaluatedItems, but it has more"
             )
         self.has_alternatives = reader.has_alternatives
         self._known: list[int] = []
@@ -151,7 +155,9 @@ class _Reader:
         name = schema.get("$id")
         if schema is not self._root and isinstance(name, str) and not name.startswith("#"):
             # It would change what the references below it mean.
-            raise InputError("schema must have its $id at the root, has another inside")
+            raise InputError(
+                "schema must have its only $id at the root, but it has another one inside"
+            )
         self._count_patterns(schema)
         self.has_alternatives |= "anyOf" in schema or "oneOf" in schema
         self.has_unevaluated |= not _UNEVALUATED.isdisjoint(schema)
@@ -198,7 +204,7 @@ class _Reader:
         by_pattern = schema.get("patternProperties")
         self._n_patterns += ("pattern" in schema) + len(_values(by_pattern))
         if self._n_patterns > MOST_PATTERNS:
-            raise InputError(f"schema must have at most {MOST_PATTERNS} patterns, has more")
+            raise InputError(f"schema must have at most {MOST_PATTERNS} patterns, but it has more")
 
 
 def _anchors(schema: Any) -> Iterator[tuple[str, Any]]:

@@ -92,7 +92,7 @@ def load_lexicon(source: Mapping[str, float] | str | Path | None = None) -> Lexi
 
 
 def lexicon_digest(lexicon: Lexicon) -> str:
-    """Words and values in twelve hex digits: what a signature says of a list of the caller's."""
+    """Words and values in twelve hex digits: how a signature identifies a custom list."""
     words = "\n".join(f"{word}\t{lexicon[word]!r}" for word in sorted(lexicon))
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 

@@ -143,7 +143,7 @@ _NOT_THE_AGENT: Final = ("user", "system")
 
 
 def names_called(fields: Fields) -> list[str] | None:
-    """Names of the tools that were called, in order; None where the sample does not say."""
+    """Names of the tools that were called, in order; None if the sample does not say."""
     if "tool_calls" in fields:
         return called_names(fields["tool_calls"], "tool_calls")
     calls = calls_of_messages(fields)
@@ -151,7 +151,7 @@ def names_called(fields: Fields) -> list[str] | None:
 
 
 def calls_made(fields: Fields) -> list[ToolCall] | None:
-    """The calls themselves; None where the sample does not say."""
+    """The calls themselves; None if the sample does not say."""
     if "tool_calls" not in fields:
         return calls_of_messages(fields)
     return made_calls(fields["tool_calls"], "tool_calls")

@@ -106,7 +106,7 @@ def _scorer(metric: MetricId) -> Callable[..., MetricResult]:
     score.__name__ = score.__qualname__ = f"score_{metric}"
     score.__doc__ = (
         f"Score {metric} of one sample.\n\n"
-        f"{spec.summary}.\nReads {', '.join(spec.fields)}; passes from {spec.threshold} on; "
+        f"{spec.summary}.\nReads {', '.join(spec.fields)}; passes at {spec.threshold} or above; "
         "higher is better.\n"
     )
     return score

@@ -69,7 +69,7 @@ class Computed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A row with its scores, and what it takes to explain them; made by :func:`scored_row`.
+    """A row with its scores and the data to explain them; made by :func:`scored_row`.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class Validation:
     repeated_ids : str
         A warning about ids that come more than once; empty when none does.
     changed_input : list of str
-        What became of files since they were opened, a sentence each; empty where nothing did.
+        What became of files since they were opened, a sentence each; empty if nothing did.
     remarks : list of str
         How rows were found in the files, where that is not their plain form.
     fields : list of FoundFields

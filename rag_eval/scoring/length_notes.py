@@ -1,7 +1,7 @@
 """Length bias of judges.  In: judged blocks of a run.  Out: a warning per metric.
 
-Judges are known to like long answers. What rises with length although the native score does not is
-no proof of it, but a reason to look, so every judged run is looked at.
+Judges are known to prefer long answers. A score that rises with length although the native score
+does not is no proof of bias but a reason to check, so every judged run is checked.
 """
 
 from __future__ import annotations

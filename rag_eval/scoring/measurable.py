@@ -322,7 +322,7 @@ class FoundLines:
     source : Input
     measured : Measurability
     tell : callable or None
-        Gets the lines; None where nobody listens.
+        Gets the lines; None if nobody listens.
     """
 
     def __init__(
@@ -400,7 +400,7 @@ def _numbered(column: str, unused: Iterable[str]) -> list[str]:
 
 
 def near_column(name: str, fields: FieldMap) -> str | None:
-    """The unused column whose name is nearly that of a field; None where there is none."""
+    """The unused column whose name is nearly that of a field; None if there is none."""
     if name not in TEXT_FIELDS:
         return None
     known = [name, *sure_names(name)]

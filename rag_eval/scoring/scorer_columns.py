@@ -136,7 +136,7 @@ def assembled(
 
 
 def row_fields(block: SampleBlock, index: int, plan: Plan) -> dict[str, Any] | None:
-    """The fields of one row that the scorers of a plan read; None where it has no scorers."""
+    """The fields of one row that the scorers of a plan read; None if it has no scorers."""
     if not plan.scorers:
         return None
     return block_fields(block.taken([index]), plan.scorer_fields)[0]

@@ -49,13 +49,13 @@ def cohen_kappa(left: Sequence[Hashable], right: Sequence[Hashable]) -> float | 
     Parameters
     ----------
     left, right : sequence of str, int, bool or anything else that is hashable
-        The category of each row; rows where either is None or NaN are left out.
+        The category of each row; rows in which either is None or NaN are left out.
 
     Returns
     -------
     float or None
-        1 when all agree, 0 as by chance; None without rows, and where both raters say one and the
-        same of all of them.
+        1 for perfect agreement, 0 for chance; None without rows, or if both raters give the same
+        single category to all.
 
     References
     ----------
@@ -75,19 +75,19 @@ def cohen_kappa(left: Sequence[Hashable], right: Sequence[Hashable]) -> float | 
 def weighted_kappa(
     left: Column, right: Column, *, weights: Literal["linear", "quadratic"] = "quadratic"
 ) -> float | None:
-    """Cohen's kappa that minds how far two values are apart, or the square of it.
+    """Cohen's kappa weighted by the distance of two values, or by its square.
 
     Parameters
     ----------
     left, right : sequence of float or None
-        Scores or numbers of categories; a distance is that of the values, so 1 and 3 are twice as
-        far apart as 1 and 2 even if no rating is 2.
+        Scores or category numbers; the distance is that of the values, so 1 and 3 are twice as far
+        apart as 1 and 2 even if no rating is 2.
     weights : {"quadratic", "linear"}
 
     Returns
     -------
     float or None
-        None as for :func:`cohen_kappa`.
+        None in the same cases as for :func:`cohen_kappa`.
 
     References
     ----------
@@ -99,7 +99,7 @@ def weighted_kappa(
 
 
 def pearson(left: Column, right: Column) -> float | None:
-    """Pearson's correlation; None for fewer than two rows or a column that never changes."""
+    """Pearson's correlation; None for fewer than two rows or a constant column."""
     return _found("pearson", left, right)
 
 
@@ -124,25 +124,25 @@ def agreement_intervals(
     level: float = 0.95,
     indices: Indices | None = None,
 ) -> dict[Coefficient, Interval | None]:
-    """Coefficients of two raters with intervals by resampling rows, one draw for all of them.
+    """Agreement coefficients of two raters, with intervals from the same resamples of rows.
 
     Parameters
     ----------
     left, right : sequence of float or None
-        Rows where either is None or NaN are left out.
+        Ratings; rows in which either is None or NaN are left out.
     coefficients : sequence of str
         Among ``cohen_kappa`` (of numbers as categories), ``linear_kappa``, ``quadratic_kappa``,
         ``pearson``, ``spearman`` and ``kendall``.
     groups : iterable, optional
-        The group of each row; whole groups are drawn.
+        The group of each row; whole groups are resampled.
     seed, n_resamples, level, indices
         As for :func:`rag_eval.stats.group_bootstrap`.
 
     Returns
     -------
     dict
-        Under each name an Interval, None where the coefficient is not defined. Resamples on which
-        it is not are counted in ``n_undefined``; above 5 % of them there are no bounds.
+        An Interval by name; None if the coefficient is undefined. ``n_undefined`` counts the
+        resamples on which it is undefined; above 5 % there are no bounds.
     """
     resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level, indices=indices)
     return coefficient_intervals(left, right, coefficients, resampling, groups=groups)

@@ -1,6 +1,4 @@
-"""Scores of several systems on the same rows in; all differences of their means, with intervals
-that hold together, out.
-"""
+"""Scores of several systems in; all differences of means, with simultaneous intervals, out."""
 
 from __future__ import annotations
 

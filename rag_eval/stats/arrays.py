@@ -1,4 +1,4 @@
-"""The arrays that statistics take and give: scores, whole numbers such as places, yes or no."""
+"""The array types of statistics: scores, integers such as places, booleans."""
 
 from __future__ import annotations
 

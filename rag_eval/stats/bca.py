@@ -66,7 +66,7 @@ def bca_bounds(
 
 
 def _acceleration(left_out: Floats) -> float:
-    """A sixth of the skewness of the jackknife; 0 where it does not vary."""
+    """A sixth of the skewness of the jackknife; 0 if it does not vary."""
     apart = left_out.mean() - left_out
     # Scaled first: cubes of small numbers would vanish.
     largest = float(np.abs(apart).max())

@@ -42,18 +42,18 @@ def group_bootstrap(
     level: float = 0.95,
     indices: Indices | None = None,
 ) -> tuple[Interval, ...]:
-    """Percentile intervals of some numbers, by drawing whole groups with replacement.
+    """Percentile intervals of several numbers, by drawing whole groups with replacement.
 
-    Rows of one group (answers to one question, say) rise and fall together: resampled one by one
-    they would make the interval too narrow.
+    Rows of one group, such as answers to one question, depend on each other: resampling single rows
+    would make the interval too narrow.
 
     Parameters
     ----------
     statistic : callable
         Takes row weights, int64 of shape (B, R): how often each row is in each of B resamples.
-        Gives the S numbers of each resample, float64 of shape (B, S); NaN where there is none.
+        Returns the S numbers of each resample, float64 of shape (B, S); NaN if undefined.
     groups : int64, shape (R,)
-        As :func:`group_numbers` gives them; some may be missing.
+        As from :func:`group_numbers`; some numbers may be missing.
     seed : int
         The same seed and rows give the same interval.
     n_resamples : int
@@ -66,7 +66,7 @@ def group_bootstrap(
     Returns
     -------
     tuple of Interval
-        One for each of the S numbers. Without at least two groups there are no bounds.
+        One for each of the S numbers. There are no bounds with fewer than two groups.
 
     References
     ----------
@@ -178,15 +178,15 @@ def bootstrap_intervals(
     indices: Indices | None = None,
     threads: int | None = None,
 ) -> tuple[Interval, ...]:
-    """Bootstrap intervals of the means of some columns, from one draw that all of them share.
+    """Bootstrap intervals of the means of columns, from the same resamples for all of them.
 
     Parameters
     ----------
     values : float, shape (R, K) or (R,)
-        NaN where a row has no value; the row is left out of the mean of that column. It can be
-        drawn all the same, so that how many rows have values varies over resamples.
+        NaN where a row has no value; the mean of that column excludes the row. It can still be
+        drawn, so the number of rows with values varies between resamples.
     groups : int, shape (R,), optional
-        Rows that rise and fall together, as :func:`group_numbers` gives them; drawn as wholes.
+        Groups of dependent rows, as from :func:`group_numbers`; whole groups are drawn.
     method : {"percentile", "bca"}
         ``"bca"`` corrects for bias and skewness, with the acceleration of the jackknife over
         groups.
@@ -196,7 +196,7 @@ def bootstrap_intervals(
     level : float
         Between 0 and 1.
     indices : iterable of int64 arrays of shape (B, G), optional
-        Drawn groups in place of those of ``seed`` and ``n_resamples``, as for
+        Groups to draw instead of those from ``seed`` and ``n_resamples``, as for
         :func:`group_bootstrap`.
     threads : int, optional
         All cores by default.
@@ -206,8 +206,8 @@ def bootstrap_intervals(
     tuple of Interval
         One for each column, with ``method`` and ``seed`` (None under ``indices``). ``n_groups`` are
         the groups with a value in the column. There are no bounds, and ``too_few`` is set, with
-        fewer than two such groups, where all resamples have the same mean (a constant column says
-        nothing about rows that were not seen), and for BCa where all are on one side of the mean.
+        fewer than two such groups, if all resamples have the same mean (a constant column says
+        nothing about unseen rows), and for BCa if all are on one side of the mean.
 
     Raises
     ------

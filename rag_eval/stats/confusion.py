@@ -12,17 +12,17 @@ from rag_eval.stats.intervals import Interval, wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class ConfusionTable:
-    """How often each category of the reference was given which; made by :func:`confusion_table`.
+    """Counts of found categories by reference category; made by :func:`confusion_table`.
 
     Attributes
     ----------
     labels : tuple of str
     counts : tuple of tuple of int
-        A row per category of the reference, a column per category found.
+        One row per category of the reference, one column per category found.
     positive : str or None
-        The category that rates of two categories are about; None for other than two.
+        With two categories, the one that rates refer to; else None.
     n_left_out : int
-        Rows where either is missing.
+        Number of rows in which either is missing.
     """
 
     labels: tuple[str, ...]
@@ -36,32 +36,32 @@ class ConfusionTable:
         return sum(map(sum, self.counts))
 
     def accuracy(self, level: float = 0.95) -> Interval | None:
-        """Share of rows where both are the same; None without rows."""
+        """Share of rows in which both are the same; None without rows."""
         return _rate(sum(row[place] for place, row in enumerate(self.counts)), self.n, level)
 
     def precision(self, level: float = 0.95) -> Interval | None:
-        """Of the rows found positive the share that is; None where there is none."""
+        """Share of positive rows among those found positive; None if there are none."""
         if self.positive is None:
             return None
         place = self.labels.index(self.positive)
         return _rate(self.counts[place][place], sum(row[place] for row in self.counts), level)
 
     def recall(self, level: float = 0.95) -> Interval | None:
-        """Of the positive rows the share found so; None where there is none."""
+        """Share of the positive rows that were found; None if there are none."""
         if self.positive is None:
             return None
         place = self.labels.index(self.positive)
         return _rate(self.counts[place][place], sum(self.counts[place]), level)
 
     def specificity(self, level: float = 0.95) -> Interval | None:
-        """Of the other rows the share found so; None where there is none."""
+        """Share of the negative rows found negative; None if there are none."""
         if self.positive is None:
             return None
         other = 1 - self.labels.index(self.positive)
         return _rate(self.counts[other][other], sum(self.counts[other]), level)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values, rates with Wilson's interval."""
+        """As JSON values; rates have Wilson's interval."""
         rates: dict[str, Interval | None] = {"accuracy": self.accuracy()}
         if self.positive is not None:
             rates |= {
@@ -85,18 +85,18 @@ def confusion_table(
     labels: Sequence[Hashable] | None = None,
     positive: Hashable = None,
 ) -> ConfusionTable:
-    """Count which category was given to the rows of each category.
+    """Count how rows of each reference category were categorised.
 
     Parameters
     ----------
     reference, found : sequence
-        The category of each row, by whom it is taken to be true and by whom it was found; rows
-        where either is None or NaN are left out and counted.
+        The category of each row in the reference and as found; rows in which either is None or NaN
+        are left out and counted.
     labels : sequence, optional
-        All categories in the order of the table; by default those that come, sorted as texts.
+        All categories in the order of the table; by default those that occur, sorted as texts.
     positive : optional
-        Of two categories the one that precision, recall and specificity are about; the last of
-        the labels by default.
+        With two categories, the positive one for precision, recall and specificity; the last of the
+        labels by default.
 
     Raises
     ------

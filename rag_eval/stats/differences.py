@@ -33,19 +33,19 @@ def difference_interval(
     level: float = 0.95,
     largest: float | None = 1.0,
 ) -> Interval:
-    """The mean paired difference, and where other rows of the same kind could have put it.
+    """The mean paired difference with its confidence interval.
 
     Parameters
     ----------
     differences : array_like, shape (R,)
-        NaN where a pair lacks a score; such pairs are left out.
+        NaN if a pair lacks a score; such pairs are left out.
     clusters : iterable of hashable, optional
         The cluster of each row.
     level : float
         Between 0 and 1.
     largest : float or None
-        No difference can be larger than this, 1 for scores from 0 to 1; None where there is no
-        limit. Needed where next to nothing moved: then it is all that is known.
+        Largest possible difference, 1 for scores from 0 to 1; None without a limit. It is needed if
+        almost no row changed.
 
     Returns
     -------
@@ -53,17 +53,17 @@ def difference_interval(
         ``method`` is one of:
 
         ``plus_two``
-            Independent rows, if at least 3 differ: the t interval after adding two rows, one
-            gain and one loss as large as the largest difference. Where most rows tie, the few that
-            do not tell too little of the spread, and the plain t interval is too short. For
-            differences of -1, 0 and 1 it is Bonett and Price's, with t for the normal.
-            Also of the means of clusters that all have the same.
+            Independent rows, if at least 3 differ: the t interval after adding two rows, one gain
+            and one loss as large as the largest difference. If most rows tie, the others tell too
+            little of the spread, and the plain t interval is too short. For differences of -1, 0
+            and 1 it is Bonett and Price's, with t for the normal. Also used if all clusters have
+            the same mean.
         ``cluster_jackknife``
             Five or more clusters differ: t with G - 1 degrees of freedom, the variance by leaving
             out one cluster at a time.
         ``share_moved``
-            Fewer differ: how many could have (Clopper and Pearson), each by ``largest``; in
-            clusters, each of the largest cluster's size.
+            Fewer differ: an upper bound for the number that could have (Clopper and Pearson), each
+            by ``largest``; for clusters, each with the size of the largest cluster.
 
         Too few to say, without bounds, for no rows, fewer than 5 clusters, or fewer that differ
         than above with no ``largest``, or one that the differences exceed.
@@ -99,12 +99,11 @@ def difference_lower_bound(
     alpha: float = 0.05,
     largest: float | None = 1.0,
 ) -> float | None:
-    """What the mean paired difference is above, but for a chance of ``alpha`` to be wrong.
+    """Lower confidence bound of the mean paired difference, at level ``1 - alpha``.
 
     The lower end of :func:`difference_interval` at a level of 1 - 2 alpha, or that of the t
-    interval corrected for skewness where it is lower: where few rows move, nearly all of them for
-    the worse, the former is too high. A run is not inferior by a margin where this is above
-    -margin.
+    interval corrected for skewness if that is lower: if few rows change and nearly all get worse,
+    the former is too high. A run is non-inferior by a margin if this bound is above -margin.
 
     Parameters
     ----------
@@ -118,7 +117,7 @@ def difference_lower_bound(
     Returns
     -------
     float or None
-        None where there is too little to say.
+        None if there are too few rows.
 
     References
     ----------
@@ -140,7 +139,7 @@ def difference_lower_bound(
 def independent_difference(
     left: npt.ArrayLike, right: npt.ArrayLike, *, level: float = 0.95
 ) -> Interval:
-    """The difference of two means of rows that have nothing to do with each other.
+    """The difference of the means of two independent samples.
 
     Parameters
     ----------
@@ -151,8 +150,8 @@ def independent_difference(
     Returns
     -------
     Interval
-        Right less left, by Welch's t; no bounds with fewer than two scores on a side or where
-        neither side varies.
+        Right minus left, by Welch's t; no bounds with fewer than two scores on a side or if neither
+        side varies.
 
     References
     ----------
@@ -246,7 +245,7 @@ def _with_two(column: Floats) -> Floats:
 
 
 def _jackknife(sums: Floats, sizes: Floats, level: float) -> tuple[float, float] | None:
-    """None where all clusters have one mean: it would be certain of it."""
+    """None if all clusters have one mean: it would be certain of it."""
     n_clusters = len(sums)
     mean = float(sums.sum() / sizes.sum())
     apart = _without_each(sums, sizes) - mean

@@ -21,12 +21,12 @@ def cohens_d_z(differences: npt.ArrayLike) -> float | None:
     Parameters
     ----------
     differences : array_like, shape (R,)
-        NaN where a pair lacks a score; such pairs are left out.
+        NaN if a pair lacks a score; such pairs are left out.
 
     Returns
     -------
     float or None
-        None with fewer than two pairs or where all differences are equal.
+        None with fewer than two pairs or if all differences are equal.
 
     References
     ----------
@@ -38,7 +38,7 @@ def cohens_d_z(differences: npt.ArrayLike) -> float | None:
 
 
 def hedges_g_z(differences: npt.ArrayLike) -> float | None:
-    """``d_z`` without the bias it has in small samples.
+    """``d_z`` corrected for its bias in small samples.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def hedges_g_z(differences: npt.ArrayLike) -> float | None:
     Returns
     -------
     float or None
-        None where ``d_z`` is, and with two pairs, where the correction does not exist.
+        None if ``d_z`` is None, and with two pairs, for which the correction does not exist.
 
     References
     ----------
@@ -61,7 +61,7 @@ def hedges_g_z(differences: npt.ArrayLike) -> float | None:
 
 
 def hedges_g(left: npt.ArrayLike, right: npt.ArrayLike) -> float | None:
-    """Difference of the means, right less left, over the pooled standard deviation.
+    """Difference of the means, right minus left, divided by the pooled standard deviation.
 
     For independent rows only, with the correction for small samples (Hedges 1981).
 
@@ -73,7 +73,7 @@ def hedges_g(left: npt.ArrayLike, right: npt.ArrayLike) -> float | None:
     Returns
     -------
     float or None
-        None with fewer than two scores on a side or where neither side varies.
+        None with fewer than two scores on a side or if neither side varies.
     """
     one, other = _known(left), _known(right)
     if min(len(one), len(other)) < 2:
@@ -88,7 +88,7 @@ def hedges_g(left: npt.ArrayLike, right: npt.ArrayLike) -> float | None:
 
 
 def cliffs_delta(left: npt.ArrayLike, right: npt.ArrayLike) -> float | None:
-    """Chance that a score on the right is above one on the left, less the chance of the reverse.
+    """Probability that a score on the right is above one on the left, minus that of the reverse.
 
     For independent rows only.
 
@@ -100,7 +100,7 @@ def cliffs_delta(left: npt.ArrayLike, right: npt.ArrayLike) -> float | None:
     Returns
     -------
     float or None
-        Between -1 and 1; None where a side has no score.
+        From -1 to 1; None if a side has no score.
 
     References
     ----------
@@ -120,7 +120,7 @@ def _known(values: npt.ArrayLike) -> Floats:
 
 
 def _standard_deviation(values: Floats) -> float:
-    """Over n - 1; 0 where there is none, and where all values are equal."""
+    """Over n - 1; 0 if there is none, and where all values are equal."""
     # A rounded mean makes a constant column look as if it moved.
     if len(values) < 2 or values.min() == values.max():
         return 0.0

@@ -1,4 +1,4 @@
-"""Rows that rise and fall together: their groups, and columns of differences summed up by group."""
+"""Groups of dependent rows, and columns of differences summed by group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROUNDING: Final = 1e-12
 
 
 def group_numbers(groups: Iterable[object]) -> Whole:
-    """Number groups from 0 on in the order of their first rows.
+    """Number groups from 0 in the order of their first rows.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def without_rounding(columns: Floats) -> Floats:
 
 
 def cluster_numbers(clusters: Iterable[object] | None, n_rows: int) -> Whole | None:
-    """The number of each row's cluster from 0 on; None where rows are independent."""
+    """The number of each row's cluster from 0 on; None if rows are independent."""
     if clusters is None:
         return None
     if isinstance(clusters, np.ndarray) and clusters.ndim == 1 and clusters.dtype.kind in "iu":

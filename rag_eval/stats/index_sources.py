@@ -1,7 +1,7 @@
 """Where resamples come from: a size and a seed in, drawn places out, some resamples at a time.
 
-A bootstrap takes any of these, or places of the caller: so the resamples of another tool can
-be used to the last one.
+A bootstrap takes any of these, or given places, so that it can use exactly the resamples of another
+tool.
 """
 
 from __future__ import annotations
@@ -66,7 +66,13 @@ USUAL: Final = Resampling()
 
 
 def numpy_indices(n_groups: int, n_resamples: int, seed: int) -> Iterator[Whole]:
-    """Places by numpy's default generator."""
+    """Random places by numpy's default generator.
+
+    Parameters
+    ----------
+    n_groups, n_resamples : int
+    seed : int
+    """
     generator = np.random.default_rng(seed)
     for begin, end in cuts(n_groups, n_resamples):
         yield generator.integers(n_groups, size=(end - begin, n_groups))

@@ -1,4 +1,4 @@
-"""Intervals: counts of rows in, a number and where it could have been out."""
+"""Intervals: counts of rows in, a number and its interval out."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from rag_eval.plumbing.checked_values import number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A number measured on some rows, and where other rows of the same kind could have put it.
+    """A number measured on some rows, with its confidence interval.
 
     Attributes
     ----------
     estimate : float
-        On the rows as they are.
+        The number on the given rows.
     low, high : float or None
-        The interval; None where there is none, as with a single group.
+        The bounds; None if there are none, as with a single group.
     level : float
-        Share of such intervals that should hold the true value, for example 0.95.
+        Confidence level, for example 0.95.
     n_resamples : int
-        Resamples the interval is made of. Those on which the number does not exist (one that needs
-        two classes, where only one was drawn) are not among them.
+        Number of resamples, without those on which the number is undefined (for example if it needs
+        two classes and only one was drawn).
     n_groups : int
-        Independent groups of rows.
+        Number of independent groups of rows.
     method : str or None
-        How the bounds were found; None where the owner of the interval says it.
+        Method of the bounds; None if the owner of the interval has it.
     seed : int or None
-        Of the resamples; None where there are none.
+        Seed of the resamples; None without resamples.
     too_few : bool
-        There are too few rows, or too few that differ, for bounds that hold at this level. Bounds
-        given all the same are for orientation only.
+        Whether there are too few rows, or too few that differ, for bounds at this level. Any bounds
+        are then only indicative.
     n_undefined : int
-        Resamples on which the number does not exist, where they are counted.
+        Number of resamples on which the number is undefined, if they are counted.
     """
 
     estimate: float
@@ -51,7 +51,7 @@ class Interval:
     n_undefined: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values; what is not known of the method is left out."""
+        """As JSON values, without fields of the method that are unknown."""
         found: dict[str, Any] = {
             "estimate": None if math.isnan(self.estimate) else self.estimate,
             "low": self.low,
@@ -72,7 +72,7 @@ class Interval:
 
 
 def wilson_interval(n_found: int, n_trials: int, level: float = 0.95) -> Interval:
-    """A share and its score interval.
+    """A share with Wilson's score interval.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Cohen's kappa, plain and weighted: two columns and row weights in, one number per weighting out.
 
-A kappa is one less the disagreement that is observed by that of raters who keep their habits and
-are paired by chance. Values count by how far they are apart, not by their place in a list.
+A kappa is 1 minus the observed disagreement divided by that of raters with the same habits who are
+paired by chance. Values count by how far they are apart, not by their place in a list.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ def krippendorff_alpha(ratings: Ratings, *, measurement: Measurement = "interval
     Returns
     -------
     float or None
-        1 when all agree, 0 when they agree as chance would have it, less when they avoid each
-        other. None where all ratings that can be compared are the same, or there are none:
-        without variety there is nothing to be reliable about.
+        1 if all agree, 0 if they agree as by chance, less if they avoid each other. None if all
+        ratings that can be compared are the same, or there are none: without variety there is
+        nothing to be reliable about.
 
     References
     ----------

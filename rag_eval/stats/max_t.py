@@ -14,7 +14,7 @@ _ROUNDING = 1e-9
 
 
 def max_t(statistics: Sequence[Floats], p_values: Sequence[float]) -> list[float]:
-    """Adjusted p values that hold the chance of even one false alarm in the family.
+    """Adjusted p values that control the probability of any false alarm in the family.
 
     Step-down: the largest statistic is compared with the largest of all tests in each pattern, the
     next with the largest of all but the first, and so on. Tests that rise and fall together are

@@ -42,7 +42,7 @@ def mean_interval(
     seed: int = 0,
     n_resamples: int = 2000,
 ) -> Interval:
-    """The mean of a column of scores and its interval.
+    """The mean of a column of scores with its confidence interval.
 
     Parameters
     ----------
@@ -51,24 +51,24 @@ def mean_interval(
     bounds : (float, float) or None
         Smallest and largest possible score; None for an unbounded score.
     groups : iterable, optional
-        What each row belongs to (a document, a user): rows of one group rise and fall together.
+        The group of each row, such as a document or a user: rows of one group depend on each other.
     level : float
         Between 0 and 1.
     method : str, optional
-        By default ``wilson`` for scores at the bounds alone (verdicts), ``bounded`` for all others
-        with bounds, and ``t`` without bounds. By name also ``percentile`` and ``bca``, bootstraps
-        that cover less than they say where few rows differ.
+        By default ``wilson`` if all scores are at the bounds (verdicts), ``bounded`` for other
+        scores with bounds, and ``t`` without bounds. ``percentile`` and ``bca`` are bootstraps,
+        whose coverage is below the level if few rows differ.
     seed, n_resamples : int
         For bootstraps alone.
 
     Returns
     -------
     Interval
-        No bounds, and ``too_few``, for no rows at all, for a single one inside of the range, and
-        below 5 groups. Where fewer than 3 rows differ from the most frequent score, or scores are
-        as skewed as verdicts with fewer than 3 of a kind, ``too_few`` too: the bounds given are for
-        orientation. With groups these have to be the rows
-        of 5 of them, and as good as 10 independent ones.
+        No bounds, and ``too_few``, without rows, for a single row inside the range, and for fewer
+        than 5 groups. ``too_few`` is also set, with bounds that are only indicative, if fewer than
+        3 rows differ from the most frequent score, or if scores are as skewed as verdicts with
+        fewer than 3 of a kind. With groups, rows of at least 5 groups must differ, and be worth 10
+        independent ones.
 
     Raises
     ------
@@ -77,15 +77,14 @@ def mean_interval(
 
     Notes
     -----
-    ``bounded`` is Wilson's interval of as many rows as verdicts with this mean would need for the
-    same standard error, with Student's t for the normal quantile. Its variance is mixed with that
-    of rows that were not seen: three quarters of a row with the greatest one that the mean allows,
-    or four standard deviations away. Where that of Student's t corrected for skewness (Johnson
-    1978) ends further out, its end is taken. ``wilson`` has Poisson bounds for up to three rows of
-    a kind (Brown, Cai and DasGupta 2001). With groups the standard error is the
-    cluster-robust CR2, never below that of independent rows, and the degrees of freedom are at
-    most those of the groups that have a row that differs. How often it holds the true mean is in
-    ``benchmarks/statistics/RESULTS.md``.
+    ``bounded`` is Wilson's interval for as many rows as verdicts with this mean would need for the
+    same standard error, with Student's t in place of the normal quantile. Its variance includes
+    that of unseen rows: three quarters of a row with the largest variance that the mean allows, or
+    four standard deviations away. If the interval by Student's t corrected for skewness (Johnson
+    1978) ends further out, that end is used. ``wilson`` has Poisson bounds for up to three rows of
+    a kind (Brown, Cai and DasGupta 2001). With groups the standard error is the cluster-robust CR2,
+    never below that of independent rows, and the degrees of freedom are at most those of the groups
+    with a row that differs. The coverage is in ``benchmarks/statistics/RESULTS.md``.
     """
     level = checked_level(level)
     scores = np.asarray(values, np.float64)

@@ -41,19 +41,19 @@ def interval_of_moments(
     level: float = 0.95,
     method: MeanMethod | None = None,
 ) -> Interval:
-    """The interval of :func:`mean_interval`, of independent rows that were summed up.
+    """The interval of :func:`mean_interval` from the moments of independent rows.
 
     Parameters
     ----------
     n : int
         Rows with a score.
     mean, std_dev : float
-        Theirs; ``std_dev`` is that of a population (divided by n).
+        Mean and standard deviation of these rows; ``std_dev`` is divided by n.
     n_modal : int, optional
-        Rows with the most frequent of the least and the greatest score. Without it the interval
-        cannot tell that it is made of too few rows that differ.
+        Number of rows at the lowest or at the highest score, whichever are more. Without it the
+        interval cannot detect that too few rows differ.
     third : float
-        Their third central moment; without it the interval is not corrected for skewness.
+        Third central moment; without it the interval is not corrected for skewness.
     bounds, level, method
         As for :func:`mean_interval`; bootstraps need the rows.
     """

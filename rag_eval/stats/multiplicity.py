@@ -13,15 +13,15 @@ from rag_eval.stats.arrays import Floats
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Adjusted p values that hold the chance of even one false alarm in the family.
+    """Adjusted p values that control the probability of any false alarm in the family.
 
-    A test is rejected at ``alpha`` when its adjusted p value is at most ``alpha``. Holds whatever
-    the dependence between the tests.
+    A test rejects at ``alpha`` if its adjusted p value is at most ``alpha``. Valid for any
+    dependence between the tests.
 
     Parameters
     ----------
     p_values : sequence of float or None
-        Between 0 and 1. None and NaN are tests that could not be made: they are not in the family.
+        Between 0 and 1. None and NaN mark tests that could not be made; they are not in the family.
 
     Returns
     -------
@@ -44,9 +44,9 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
 
 
 def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Adjusted p values that hold the expected share of false alarms among the rejections.
+    """Adjusted p values that control the expected share of false alarms among the rejections.
 
-    For looking around in many numbers, not for deciding. Holds for tests that are independent or
+    For exploring many numbers, not for decisions. Valid for tests that are independent or
     positively dependent.
 
     Parameters, result and errors are those of :func:`holm`.

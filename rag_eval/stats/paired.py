@@ -50,35 +50,35 @@ class _TestResult(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignFlipResult(_TestResult):
-    """Whether a mean paired difference is below, or above, minus the margin.
+    """Test of whether a mean paired difference is below, or above, minus the margin.
 
     Attributes
     ----------
     mean : float
-        Of all differences, including ties; NaN without pairs.
+        Mean of all differences, including ties; NaN without pairs.
     margin : float
         0 or above; the mean is tested against its negative.
     n : int
-        Pairs with both scores.
+        Number of pairs with both scores.
     n_informative : int
         Pairs whose difference is not 0.
     n_clusters : int or None
-        Clusters with such pairs; None where rows are independent.
+        Number of clusters with such pairs; None if rows are independent.
     n_flipped : int
-        Rows, or clusters, whose shifted sum is not 0: only their signs matter.
+        Number of rows, or clusters, whose shifted sum is not 0: only their signs matter.
     p_worse : float
-        Of "the mean is at least -margin": small where it is worse than that.
+        p value of "the mean is at least -margin": small if it is lower.
     p_better : float
-        Of "the mean is at most -margin": small where it is better. Without a margin that is an
-        improvement, with one no more than a loss smaller than the margin.
+        p value of "the mean is at most -margin": small if it is higher. Without a margin that is an
+        improvement, with one only a loss smaller than the margin.
     p_two_sided : float
-        Of "the mean is -margin".
+        p value of "the mean is -margin".
     smallest_p : float
-        Smallest one-sided p value that this number of rows and resamples can give.
+        Smallest possible one-sided p value with this number of rows and resamples.
     exact : bool
-        Whether all sign patterns were gone through, not some drawn.
+        Whether all sign patterns were used, instead of a random sample.
     n_resamples : int
-        Patterns the p values are shares of.
+        Number of sign patterns that the p values are based on.
     seed : int
     """
 
@@ -106,9 +106,10 @@ class McNemarResult(_TestResult):
     n_worse, n_better : int
         Rows that passed and now fail; that failed and now pass.
     p_worse, p_better, p_two_sided : float
-        Of "worse is at most as likely as better", of the reverse, and of "they are as likely".
+        p values of "worse is at most as likely as better", of the reverse, and of "both are equally
+        likely".
     smallest_p : float
-        Smallest one-sided p value that this number of changed rows can give.
+        Smallest possible one-sided p value with this number of changed rows.
     """
 
     n_worse: int
@@ -169,37 +170,36 @@ def sign_flip_tests(
     seed: int = 0,
     skew_guard: bool = False,
 ) -> tuple[SignFlipResult, ...]:
-    """Test the mean of paired differences of some metrics, all on one draw of signs.
+    """Test the mean of paired differences of several metrics, all with the same random signs.
 
-    Had the two runs come from one system, each row's scores could as well have been swapped: its
-    difference, plus the margin, could as well have had the other sign. The p value is the share of
-    sign patterns whose mean is at least as extreme as the one found.
+    If the two runs came from the same system, the scores of each row could just as well be swapped,
+    so its difference, plus the margin, could have the other sign. The p value is the share of sign
+    patterns whose mean is at least as extreme as the observed one.
 
     Parameters
     ----------
     differences : array_like, shape (R, M)
-        Positive is better (the caller turns metrics where less is better); NaN where a pair lacks
-        a score, which leaves it out of that column.
+        Positive is better (the caller flips lower-is-better metrics); NaN if a pair lacks a score,
+        which leaves it out of that column.
     clusters : iterable of hashable, optional
-        The cluster of each row: the signs of a cluster's rows are drawn as one, so that rows of a
-        cluster may depend on each other in any way.
+        The cluster of each row: all rows of a cluster get the same sign, so they may depend on each
+        other in any way.
     margins : sequence of float, length M, optional
-        0 or above, 0 by default: a loss of the mean that is accepted.
+        Accepted loss of the mean, 0 or more; 0 by default.
     n_resamples : int
-        Sign patterns beside the one found; their number is the next power of two (16,384 for
-        9,999), and p is the share of extreme ones. Where there are no more than this in all (and
-        at most 65,536), p is the share of all.
+        Number of sign patterns besides the observed one; the next power of two is used (16,384 for
+        9,999), and p is the share of extreme ones. If no more exist (and at most 65,536), p is the
+        share of all.
     seed : int
     skew_guard : bool
         Raise each p value that is not exact to that of the t test corrected for skewness, where it
-        is larger (:func:`~rag_eval.stats.skewness.skewed_p_values`). What decides about a build has
-        it on.
+        is larger (:func:`~rag_eval.stats.skewness.skewed_p_values`). Decisions about builds use it.
 
     Returns
     -------
     tuple of SignFlipResult
-        One per column. The sign of a row depends on seed and place alone: a column has the same
-        p values beside any others.
+        One per column. The sign of a row depends only on the seed and its place, so a column has
+        the same p values beside any others.
 
     Raises
     ------
@@ -213,13 +213,13 @@ def sign_flip_tests(
 
     *Zeros*: a difference of 0 stays in n and in the mean; its sign changes nothing.
 
-    *Ties*: patterns whose sum equals the one found, but for rounding, count as at least as extreme.
+    *Ties*: patterns whose sum equals the observed one, apart from rounding, count as at least as
+    extreme.
 
-    *What it promises*: exact where differences are symmetric about -margin, as they are when
-    nothing changed, and with the guard no larger than that. Where they are skewed about it, in
-    large samples only, with the guard from about 200 rows on: ``p_worse`` is too small where many
-    rows lose a little and a few gain a lot, and the sample holds none of those few.
-    ``benchmarks/statistics/RESULTS.md`` shows how often.
+    *Guarantee*: exact if differences are symmetric about -margin, as they are when nothing changed;
+    with the guard, conservative. If they are skewed, it holds only in large samples, with the guard
+    from about 200 rows: ``p_worse`` is too small if many rows lose a little and a few gain a lot,
+    and the sample has none of those few. ``benchmarks/statistics/RESULTS.md`` has the error rates.
 
     References
     ----------
@@ -273,7 +273,7 @@ def sign_flips(
     columns : float64, shape (R, M)
         Finite, or NaN.
     groups : int64, shape (R,), or None
-        The place in ``signs`` of each row's cluster, from 0 on; None where each row is its own.
+        The place in ``signs`` of each row's cluster, from 0 on; None if each row is its own.
     margins : float64, shape (M,)
     """
     known = ~np.isnan(columns)
@@ -350,11 +350,11 @@ def _margins(margins: Sequence[float] | None, n_columns: int) -> Floats:
 
 
 def mcnemar_test(n_worse: int, n_better: int) -> McNemarResult:
-    """McNemar's exact test of verdicts that changed.
+    """McNemar's exact test of changed verdicts.
 
-    Verdicts that did not change say nothing about which run passes more. Rows must be independent
-    and the question be whether anything changed; with clusters or a margin take
-    :func:`sign_flip_test` on differences of -1, 0 and 1.
+    Unchanged verdicts say nothing about which run passes more. Rows must be independent, and the
+    question must be whether anything changed; with clusters or a margin use :func:`sign_flip_test`
+    on differences of -1, 0 and 1.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def mcnemar_test(n_worse: int, n_better: int) -> McNemarResult:
     Returns
     -------
     McNemarResult
-        Right to about 1e-13 of each p value for counts of millions; without a changed verdict all
+        p values are accurate to about 1e-13 for counts of millions; without a changed verdict all
         are 1.
 
     Raises

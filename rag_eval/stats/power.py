@@ -1,7 +1,7 @@
-"""Planning a comparison: spread and number of pairs in, the smallest findable difference out.
+"""Planning a comparison: spread and number of pairs in, the smallest detectable difference out.
 
-All of it is for before a run: the spread comes from an earlier pair of runs or is assumed. The
-power of a comparison that was made, computed from the difference it found, says nothing new.
+This is for planning: the spread comes from an earlier pair of runs or is assumed. The power of a
+finished comparison, computed from the difference it found, says nothing new.
 """
 
 from __future__ import annotations
@@ -27,30 +27,32 @@ def minimum_detectable_effect(
     power: float = 0.8,
     one_sided: bool = True,
 ) -> float:
-    """The smallest mean difference of pairs that a test finds with some chance.
+    """The smallest mean difference of pairs that a test detects with a given power.
 
-    Of the t test on paired differences, to which the sign-flip test is equivalent in large samples.
-    Where most pairs tie it is a little optimistic: fewer than five pairs that moved cannot reject
-    at 0.05, whatever the formula says.
+    It is computed for the t test on paired differences, to which the sign-flip test is equivalent
+    in large samples. If most pairs tie, it is a little optimistic: fewer than five changed pairs
+    cannot reject at 0.05.
 
     Parameters
     ----------
     sd_of_differences : float
         Standard deviation of the paired differences, ties among them, 0 or above.
     n : int
-        Pairs. For clustered rows the clusters, with the standard deviation of cluster means.
+        Number of pairs; for clustered rows the number of clusters, with the standard deviation of
+        cluster means.
     alpha : float
-        Level of the test; for the strictest step of Holm's rule over m tests, alpha / m.
+        Significance level of the test; for the strictest step of Holm's method over m tests, alpha
+        / m.
     power : float
-        The chance, above alpha and below 1.
+        The power, above alpha and below 1.
     one_sided : bool
-        Two-sided tests find an effect where they reject in its direction.
+        A two-sided test detects an effect if it rejects in its direction.
 
     Returns
     -------
     float
         In units of the score, above 0; inf for fewer than two pairs; NaN for a standard deviation
-        of 0, which says nothing about pairs still to come.
+        of 0, which says nothing about other pairs.
 
     Raises
     ------
@@ -82,12 +84,12 @@ def rows_needed(
     power: float = 0.8,
     one_sided: bool = True,
 ) -> int:
-    """Pairs that a test needs to find a mean difference with some chance.
+    """Number of pairs that a test needs to detect a mean difference with a given power.
 
     Parameters
     ----------
     effect : float
-        The mean difference worth finding, not 0; its sign does not matter.
+        The mean difference to detect, not 0; its sign does not matter.
     sd_of_differences : float
         Standard deviation of the paired differences, ties among them, above 0.
     alpha, power, one_sided
@@ -96,12 +98,12 @@ def rows_needed(
     Returns
     -------
     int
-        At least 2; the smallest number with that power.
+        The smallest number with that power, at least 2.
 
     Raises
     ------
     InputError
-        For an option outside its range, or more than a million million pairs.
+        For an option outside its range, or for more than 10**12 pairs.
     """
     tail = _tail(alpha, power, one_sided)
     ratio = positive(abs(number(effect, "effect")), "effect") / positive(
@@ -134,14 +136,15 @@ def verdict_rows_needed(
     power: float = 0.8,
     one_sided: bool = True,
 ) -> int:
-    """Pairs of pass/fail verdicts that McNemar's exact test needs to find a change of pass rate.
+    """Pairs of verdicts that McNemar's exact test needs to detect a change of the pass rate.
 
     Parameters
     ----------
     effect : float
-        The change of the pass rate worth finding, not 0; its sign does not matter.
+        The change of the pass rate to detect, not 0; its sign does not matter.
     discordant : float
-        Expected share of rows whose verdict changes either way; at least the size of the effect.
+        Expected share of rows whose verdict changes in either direction; at least the size of the
+        effect.
     alpha, power, one_sided
         As for :func:`minimum_detectable_effect`.
 

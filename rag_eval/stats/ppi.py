@@ -1,8 +1,8 @@
 """Prediction-powered means: scores of all rows and labels of a sample in, the mean label out.
 
-The sample corrects what the scores get wrong, and the scores lend it the rows that nobody
-labelled: the mean is that of the labels, whatever the scores are, and the interval is the narrower
-the closer the two go together.
+The sample corrects the errors of the scores, and the scores add information on unlabelled rows: the
+mean is that of the labels, whatever the scores are, and the interval gets narrower the better the
+two agree.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def ppi_mean(
     bounds: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> PpiEstimate:
-    """Estimate the mean label of all rows from scores of all and labels of a random sample.
+    """Estimate the mean label of all rows from all scores and the labels of a random sample.
 
     With weights w that sum to 1 (inverse inclusion probabilities over their sum, as Hájek has it)
     the estimate is ``weight * mean(scores) + sum(w * (labels - weight * scores))``.
@@ -62,35 +62,35 @@ def ppi_mean(
     Parameters
     ----------
     scores : array-like of float, shape (N,)
-        On any scale. Null scores (NaN) are given the mean of the others, which shifts nothing.
+        On any scale. Null scores (NaN) are replaced by the mean of the others, which causes no
+        bias.
     labels : array-like of float or bool, shape (n,)
     labelled_rows : array-like of int, shape (n,)
-        The row of each label, none twice. They must have been drawn at random, without
-        replacement: rows picked for their scores, or because they were at hand, give an estimate
-        of something else.
+        The row of each label, each once. They must have been drawn at random without replacement:
+        rows that were chosen by their scores, or for convenience, give a biased estimate.
     probabilities : array-like of float, shape (n,) or (N,), optional
-        How probably each labelled row (or each row) was to be drawn, in (0, 1]. By default all
-        rows alike, ``n / N``, or alike within a stratum.
+        Inclusion probability of each labelled row (or of each row), in (0, 1]. By default equal for
+        all rows, ``n / N``, or equal within a stratum.
     strata : array-like of int, shape (n,), optional
-        The stratum of each labelled row, where a number of rows was drawn from each.
+        The stratum of each labelled row, if a fixed number of rows was drawn from each.
     target : {"rows", "population"}
-        The mean of these N rows, part of them known (finite population correction); or of
-        the population that they were drawn from.
+        Whether to estimate the mean of exactly these N rows (with a finite population correction),
+        or that of the population they came from.
     weight : float, optional
-        What a score counts. By default chosen by least squares on the labelled rows (tuned): as
-        they serve twice, the estimate has a bias of order 1/n, which vanishes beside its standard
-        error of order 1/sqrt(n).
+        Weight of the scores. By default tuned by least squares on the labelled rows. Since these
+        are used twice, the estimate has a bias of order 1/n, which is negligible beside its
+        standard error of order 1/sqrt(n).
     cross_fit : bool
-        Choose the weight for each fifth of the labels by the others: no such bias, and a slightly
-        wider interval.
+        Choose the weight for each fifth of the labels from the others, which avoids that bias and
+        gives a slightly wider interval.
     level : float
         In (0, 1).
     clusters : array-like, shape (N,), optional
-        What each row belongs to, for the population alone: these rows are given as they are.
-        Strata are not used then, which gives wider intervals.
+        The cluster of each row, only for the population. Strata are not used then, which gives
+        wider intervals.
     bounds : (float, float), optional
-        Least and greatest possible label; by default 0 and 1 if all labels lie there, and none
-        elsewhere.
+        Smallest and largest possible label; by default 0 and 1 if all labels are in that range,
+        else none.
     seed : int
         Of the folds.
 
@@ -138,10 +138,10 @@ def ppi_difference(
     clusters: npt.ArrayLike | None = None,
     seed: int = 0,
 ) -> PpiEstimate:
-    """Estimate by how much the mean label of system a is above that of b, on the same rows.
+    """Estimate the mean label of system a minus that of system b, on the same rows.
 
-    What is estimated is the mean of the differences, row by row, so that what both systems find
-    hard falls out. Parameters and result are those of :func:`ppi_mean`; labels have no bounds here.
+    This estimates the mean of the differences row by row, so the difficulty of the rows cancels.
+    Parameters and result are those of :func:`ppi_mean`, except that labels have no bounds.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class _Plan:
 
 
 def _cluster_numbers(clusters: npt.ArrayLike | None, target: Target, n_rows: int) -> Whole | None:
-    """The cluster of each row; None where they do not matter, as for the rows themselves."""
+    """The cluster of each row; None if they do not matter, as for the rows themselves."""
     if clusters is None or target == "rows":
         return None
     numbers = group_numbers(np.asarray(clusters).tolist())

@@ -89,7 +89,7 @@ def _bounds(
 
 
 def _effective_rows(found: MeanEstimate, mean: float, variance: float) -> float:
-    """So many rows would give a share like the mean label this variance; 0 where none would."""
+    """So many rows would give a share like the mean label this variance; 0 if none would."""
     if variance > 0:
         # By the mean of the labels: the estimate itself may lie at the edge.
         return mean * (1 - mean) / variance

@@ -12,31 +12,32 @@ Target: TypeAlias = Literal["rows", "population"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PpiEstimate:
-    """The mean label of all rows, from scores of all and labels of some.
+    """The mean label of all rows, estimated from all scores and some labels.
 
     Attributes
     ----------
     interval : Interval
-        Estimate and bounds; ``n_groups`` are labels, or clusters that hold one.
+        Estimate and bounds; ``n_groups`` counts labels, or clusters with a label.
     labels_alone : Interval
-        The same without the scores.
+        The estimate without the scores.
     target : {"rows", "population"}
-        Whether the mean of these rows is meant, or of all rows that could have come in their place.
+        Whether the mean of exactly these rows is estimated, or that of the population they came
+        from.
     standard_error : float
     weight : float
-        What a score counts: 0 leaves the scores out, 1 takes them at face value.
+        Weight of the scores: 0 ignores them, 1 takes them at face value.
     correlation : float or None
-        Of score and label on labelled rows, by design weights; None where one of them is constant.
+        Correlation of score and label on the labelled rows, with design weights; None if one of
+        them is constant.
     n_labels, n_rows, n_null_scores : int
     n_clusters : int or None
-        Clusters that hold a label; None where rows were taken one by one.
+        Number of clusters with a label; None without clusters.
     equivalent_labels : float or None
-        So many labels, drawn the same way, would do as well without scores.
+        Number of labels, drawn the same way, that would be as precise without scores.
     n_informative : float
-        Rows that determine the spread of the corrected labels: their number if all contributed
-        equally.
+        Effective number of rows that determine the spread of the corrected labels.
     remarks : tuple of str
-        Why the interval should be taken with care; empty where nothing speaks against it.
+        Reasons to treat the interval with care; empty if there are none.
     """
 
     interval: Interval
@@ -60,7 +61,7 @@ class PpiEstimate:
 
     @property
     def width_ratio(self) -> float | None:
-        """Width of the interval by that of labels alone; None where one of them has no bounds."""
+        """Width of the interval divided by that from labels alone; None if one has no bounds."""
         ours, alone = _width(self.interval), _width(self.labels_alone)
         return ours / alone if ours is not None and alone else None
 

@@ -1,4 +1,4 @@
-"""Tests of ranks: paired differences, or rows of scores, in; how their ranks lie out.
+"""Rank tests: paired differences, or rows of scores, in; results of the tests out.
 
 They describe and never decide. They ask whether differences are symmetric about 0, not whether
 their mean is 0, so that many small losses outweigh a few large gains.
@@ -31,13 +31,13 @@ class SignedRanks(JsonRecord):
         Pairs whose difference is not 0. Zeros are left out before ranking (Wilcoxon 1945), unlike
         in Pratt's variant.
     rank_sum_better, rank_sum_worse : float
-        Sums of the ranks of positive and of negative differences.
+        Sums of the ranks of the positive and of the negative differences.
     p_two_sided : float or None
         From all sign patterns for at most 50 pairs without equal sizes, else by the normal
         approximation with the variance corrected for ties. None without pairs.
     rank_biserial : float or None
-        The first sum less the second over both, between -1 and 1: matched-pairs rank-biserial
-        correlation (Kerby 2014). None without pairs.
+        The difference of the two sums divided by their total, from -1 to 1: matched-pairs
+        rank-biserial correlation (Kerby 2014). None without pairs.
     exact : bool
         Whether the p value is from all sign patterns.
     """

@@ -28,7 +28,7 @@ class RowDraw:
     rows : int64, shape (n,)
         Ascending.
     probabilities : float64, shape (n,)
-        How probably each of them was to be drawn, exactly.
+        Exact inclusion probability of each row.
     strata : int64, shape (n,), or None
     """
 
@@ -38,7 +38,13 @@ class RowDraw:
 
 
 def uniform_draw(n_rows: int, n_drawn: int, *, seed: int) -> RowDraw:
-    """Draw some of the rows, each as probably as any other: n / N."""
+    """Draw rows with equal probabilities, n / N.
+
+    Parameters
+    ----------
+    n_rows, n_drawn : int
+    seed : int
+    """
     generator = _generator(n_rows, n_drawn, seed)
     rows = np.sort(generator.choice(n_rows, n_drawn, replace=False, shuffle=False))
     return RowDraw(rows.astype(np.int64), np.full(n_drawn, n_drawn / n_rows))
@@ -78,11 +84,18 @@ def inclusion_probabilities(sizes: npt.ArrayLike, n_drawn: int) -> Floats:
 
 
 def proportional_draw(sizes: npt.ArrayLike, n_drawn: int, *, seed: int) -> RowDraw:
-    """Draw rows with probabilities in proportion to sizes: systematic, in random order.
+    """Draw rows with probabilities proportional to sizes: systematic sampling in random order.
 
-    Rows stand in random order along a line, each as long as its probability; drawn is what lies at
-    a random start and at every whole step from there. Each row's probability is kept exactly, and
-    the number drawn is fixed.
+    The rows are laid along a line in random order, each as long as its probability; those at a
+    random start and at every whole step from it are drawn. This keeps each row's probability
+    exactly, and the number of rows is fixed.
+
+    Parameters
+    ----------
+    sizes : array of float
+        A number above 0 for each row.
+    n_drawn : int
+    seed : int
 
     References
     ----------
@@ -101,25 +114,25 @@ def proportional_draw(sizes: npt.ArrayLike, n_drawn: int, *, seed: int) -> RowDr
 
 
 def neyman_allocation(n_rows: Sequence[int], spreads: Sequence[float], n_drawn: int) -> list[int]:
-    """How many rows to draw of each stratum: in proportion to its rows times its spread.
+    """Number of rows to draw from each stratum, in proportion to its rows times its spread.
 
     Parameters
     ----------
     n_rows : sequence of int, shape (H,)
-        Rows in each stratum.
+        Number of rows in each stratum.
     spreads : sequence of float, shape (H,)
-        Standard deviation of labels in each, as assumed or seen in a pilot; from 0 on.
+        Standard deviation of labels in each stratum, assumed or from a pilot; 0 or more.
     n_drawn : int
 
     Returns
     -------
     list of int
-        Of each stratum at least two rows, or all where it has fewer, and at most all.
+        At least two rows of each stratum, or all if it has fewer.
 
     Raises
     ------
     InputError
-        When there are too few rows to draw, or to draw from.
+        If there are too few rows to draw, or to draw from.
 
     References
     ----------
@@ -153,12 +166,12 @@ def _priority(size: float, drawn: int) -> float:
 def stratified_draw(
     strata: npt.ArrayLike, spreads: Sequence[float], n_drawn: int, *, seed: int
 ) -> RowDraw:
-    """Draw rows of each stratum, as many as :func:`neyman_allocation` says.
+    """Draw rows from each stratum, as many as :func:`neyman_allocation` gives.
 
     Parameters
     ----------
     strata : array-like of int, shape (N,)
-        The stratum of each row, from 0 to H - 1, none of them empty.
+        The stratum of each row, from 0 to H - 1; no stratum may be empty.
     spreads : sequence of float, shape (H,)
     n_drawn, seed : int
     """

@@ -41,7 +41,7 @@ def skewed_p_values(sums: Floats, known: Flags | None = None) -> Floats:
     Returns
     -------
     float64, shape (3, M)
-        0 where all sums of a column are equal, or there are fewer than two: they have no skewness
+        0 if all sums of a column are equal, or there are fewer than two: they have no skewness
         to be corrected for.
 
     References

@@ -11,15 +11,15 @@ from rag_eval.stats.moment_intervals import Bounds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCaseMean(JsonRecord):
-    """Between what the mean of all rows lies, whatever the rows without a score had scored.
+    """Range of the mean of all rows, for any scores of the rows without one.
 
     Attributes
     ----------
     low, high : float
-        Were all nulls at the lower bound, and at the upper one. Of these rows: how the mean of
-        others would differ is another matter, that of its interval.
+        The mean if all nulls were at the lower bound, and at the upper one. It is about these rows
+        only; the confidence interval is about others.
     n, n_rows : int
-        Rows with a score, and all.
+        Number of rows with a score, and of all rows.
     """
 
     low: float
@@ -29,7 +29,7 @@ class WorstCaseMean(JsonRecord):
 
 
 def worst_case_mean(n: int, n_rows: int, mean: float, bounds: Bounds = (0.0, 1.0)) -> WorstCaseMean:
-    """The least and the greatest mean that all rows may have, nulls included.
+    """The smallest and largest possible mean of all rows, including nulls.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def worst_case_mean(n: int, n_rows: int, mean: float, bounds: Bounds = (0.0, 1.0
     mean : float
         Mean of the rows with a score; ignored if there are none.
     bounds : (float, float)
-        Least and greatest score there can be.
+        Smallest and largest possible score.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def histograms(
     summary : BatchSummary
         Of the same rows: least and greatest score of metrics without bounds are taken from it.
     blocks : iterable of (float64 (R, M), float64 (R,))
-        Scores in the order of the metrics, and composite scores; NaN is passed over.
+        Scores in the order of the metrics, and composite scores; NaN is skipped.
     """
     names = [*summary.metrics, COMPOSITE]
     found: Mapping[str, MetricAggregate | CompositeAggregate]

@@ -65,7 +65,7 @@ def view_of_batch(
     most_rows : int
         Maximum number of listed rows; a longer batch lists its worst rows and a random sample.
     force : bool
-        Compare with a baseline of other settings all the same.
+        Compare even if the settings of the baseline differ.
 
     Raises
     ------

@@ -59,7 +59,7 @@ class Outcome:
     details : tuple of str
         Findings behind it, a line each.
     path, line : str or None, int or None
-        Where it stands in a file of samples, lines from 1; None where that is not known.
+        Where it stands in a file of samples, lines from 1; None if that is not known.
     id : str or None
         That of the row.
     checks : tuple of FailedCheck

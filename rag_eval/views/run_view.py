@@ -49,6 +49,8 @@ class ViewedRow:
         The file it was read from.
     line : int or None
         Its line there, from 1, in files of lines.
+    old_answer : str or None
+        The answer of the baseline, if it is known and differs.
     """
 
     number: int
@@ -57,6 +59,7 @@ class ViewedRow:
     result: EvalResult
     path: str | None = None
     line: int | None = None
+    old_answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +98,9 @@ class RunView:
     thresholds : mapping of float or None
         Per metric; None for diagnostics.
     gates : tuple of GateOutcome
-        Empty where none was set.
+        Empty if none was set.
     passed : bool or None
-        Every gate held, and the run came to its end; None where no gate was set.
+        Every gate held, and the run came to its end; None if no gate was set.
     interrupted : bool
     n_skipped : int
         Rows left out as invalid.
@@ -111,7 +114,7 @@ class RunView:
     comparison : RunComparison or None
         With the baseline, row by row where both have ids.
     command : str
-        What makes the same run again; empty where that is not known.
+        What makes the same run again; empty if that is not known.
     notes : tuple of str
         What a reader should know beside the notes of the summary.
     """

@@ -53,7 +53,7 @@ class SentenceView(NamedTuple):
     chunk : int or None
         The context that supports it best; None if none does.
     window : (int, int) or None
-        The best passage of that context, in code points; None where the whole context counts.
+        The best passage of that context, in code points; None if the whole context counts.
     missing_numbers, missing_names : tuple of str
         Those that no context has.
     contradiction : (str, str) or None
@@ -226,7 +226,7 @@ def _recall(result: EvalResult, truth: str) -> float:
 
 
 def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> MetricResult | None:
-    """One metric of the sample with some of its texts changed; None where it cannot be read."""
+    """One metric of the sample with some of its texts changed; None if it cannot be read."""
     from rag_eval.scoring.evaluation import evaluate
 
     sample = {

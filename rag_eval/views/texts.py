@@ -11,7 +11,7 @@ from rag_eval.scoring.explaining import ShownMetric
 
 
 def fields_of(result: EvalResult) -> dict[str, Any]:
-    """The sample as a dict in the spelling of result files; empty where it was not kept."""
+    """The sample as a dict in the spelling of result files; empty if it was not kept."""
     sample = result.sample
     if isinstance(sample, (dict, EvalSample)):
         return sample_dict(sample)
@@ -19,7 +19,7 @@ def fields_of(result: EvalResult) -> dict[str, Any]:
 
 
 def text_of(result: EvalResult, name: str) -> str:
-    """A text of the sample, ``question`` or ``answer``; empty where it has none."""
+    """A text of the sample, ``question`` or ``answer``; empty if it has none."""
     value = fields_of(result).get(name)
     return value if isinstance(value, str) else ""
 

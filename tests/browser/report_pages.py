@@ -212,7 +212,7 @@ def long_rows() -> list[dict[str, Any]]:
 
 
 def judged_row(row: ViewedRow) -> ViewedRow:
-    """The row, of which a judge and a scorer have said something in some of its metrics."""
+    """The row, with what a judge, a scorer and a baseline have said in some of them."""
     metrics = dict(row.result.metrics)
     if row.number % 3 == 0:
         verdict = {"subject": "claim", "verdict": "no", "reason": f"said <b>{row.id}</b>"}
@@ -236,7 +236,8 @@ def judged_row(row: ViewedRow) -> ViewedRow:
             metrics["answer_relevance"], score=0.125, details=tuple(checks)
         )
     result = replace(row.result, metrics=type(row.result.metrics)(metrics))
-    return replace(row, result=result)
+    before = "<b>before</b>\u202e\n" * (row.number % 5) if row.number % 2 else None
+    return replace(row, result=result, old_answer=before)
 
 
 def write_rows(path: Path, rows: Iterator[dict[str, Any]] | list[dict[str, Any]]) -> Path:

@@ -385,11 +385,11 @@ def test_three_runs_are_ranked_in_every_form(systems: list[Path], tmp_path: Path
 @pytest.mark.parametrize(
     ("flags", "n_runs", "message"),
     [
-        ((), 1, "comparing takes two runs or more: rag-eval compare OLD NEW"),
-        (("--sort", "faithfulness"), 2, "--sort is for three runs or more"),
-        (("--format", "latex"), 2, "--format latex is for three runs or more"),
-        (("--independent",), 3, "--independent is for two runs"),
-        (("--margin", "0.1"), 3, "--margin is for two runs"),
+        ((), 1, "a comparison needs two or more runs: rag-eval compare OLD NEW"),
+        (("--sort", "faithfulness"), 2, "--sort needs three or more runs"),
+        (("--format", "latex"), 2, "--format latex needs three or more runs"),
+        (("--independent",), 3, "--independent works only with two runs"),
+        (("--margin", "0.1"), 3, "--margin works only with two runs"),
         (("--sort", "faith"), 3, "faith was not compared (compared: "),
     ],
 )

@@ -126,7 +126,7 @@ def test_estimate_of_the_population_by_a_judge(scores: Path, labels: Path) -> No
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith("mean judge verdict of ")
     assert "target: mean over the population from which these 200 rows were drawn" in done.stdout
-    assert "90 % interval" in done.stdout
+    assert "90\N{NO-BREAK SPACE}% interval" in done.stdout
     assert "how far people agree with it needs human labels" in done.stdout
 
 

@@ -274,7 +274,7 @@ def test_old_runs_are_pruned() -> None:
         "deleted 0 runs; 3 runs left\n"
     )
     for flags, message in (
-        ([], "say which runs may go"),
+        ([], "name the runs to delete"),
         (["--older-than", "2y"], "must be a number of days or weeks"),
         (["--keep", "1", "--store", "no.db"], "there is no run store no.db"),
     ):

@@ -103,7 +103,7 @@ def test_every_flag_of_gate_that_changes_the_verdict_works_in_run(
         assert against == report
         found[flags[:1]] = against
     assert "1 edited row was left out" in found[()]["reason"]
-    assert "1 edited row was compared all the same" in found["--edited",]["reason"]
+    assert "1 edited row was compared anyway" in found["--edited",]["reason"]
     assert "(Holm)" in found["--adjust",]["reason"]
     slices = {each["slice"] for each in found["--slice",]["baselines"][0]["findings"]}
     assert slices == {None, "topic=even", "topic=odd"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -39,3 +40,11 @@ def test_commands_of_the_readme_exist() -> None:
     for target in ("demo", "test"):
         assert f"make {target}" in README.read_text("utf-8")
         assert f"\n{target}:" in makefile
+
+
+def test_the_readme_has_one_page_and_a_picture() -> None:
+    text = README.read_text("utf-8")
+    assert len(text.splitlines()) <= 200
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert pictures
+    assert all((ROOT / picture).is_file() for picture in pictures)

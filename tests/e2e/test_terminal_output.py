@@ -27,6 +27,8 @@ COMMANDS = {
     "show": "show today.json",
     "show-row": "show today.json hb-020",
     "compare": "compare examples/decisions/main.csv examples/decisions/candidate.csv --slice topic",
+    "compare-three": "compare examples/decisions/main.csv examples/decisions/candidate.csv "
+    "examples/decisions/fixed-1.csv --ranks",
     "gate": "gate examples/decisions/candidate.csv --baseline examples/decisions/main.csv "
     "--min-mean faithfulness=0.9",
     "history": "history",

@@ -127,6 +127,32 @@ def test_every_function_of_the_reference_has_a_docstring() -> None:
     assert bare == []
 
 
+def test_functions_with_many_parameters_describe_them() -> None:
+    """Of every room, as in NumPy; or by the function whose parameters they share."""
+    doors = [path.parent for path in (ROOT / "rag_eval").rglob("__init__.py")]
+    names = {
+        f"{'.'.join(door.relative_to(ROOT).parts)}.{name}"
+        for door in doors
+        if door.name not in ("_native", "page")
+        for name in getattr(
+            importlib.import_module(".".join(door.relative_to(ROOT).parts)), "__all__", ()
+        )
+    }
+    functions = {
+        name: value for name in names if inspect.isroutine(value := pkgutil.resolve_name(name))
+    }
+    assert len(functions) > 200
+    bare = [
+        name
+        for name, value in functions.items()
+        if len(inspect.signature(value).parameters) > 2
+        and not re.search(
+            r"Parameters( and errors|, result and errors)?\b|:func:", value.__doc__ or ""
+        )
+    ]
+    assert bare == []
+
+
 @every_row("name", sorted(SCORERS | EVALUATION | PRIMITIVES | BESIDE))
 def test_functions_have_their_own_name(name: str) -> None:
     function = getattr(rag_eval, name)

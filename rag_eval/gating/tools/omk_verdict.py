@@ -44,22 +44,24 @@ class OmkPair(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OmkVerdict:
-    """The verdict on a report.
+    """The verdict on a report of omk.
 
     Attributes
     ----------
     level : {"PROGRESS", "NOISE", "UNDERPOWERED", "CAUTIOUS", "REGRESS", "SOLO"}
-        Of the worst treatment, and lowered from PROGRESS to CAUTIOUS where repeats scatter or
-        the gain is not there on rows held out. SOLO where there is no treatment.
+        Level of the worst treatment, lowered from PROGRESS to CAUTIOUS if repeats scatter or
+        held-out rows show no gain; SOLO without a treatment.
     pairs : tuple of OmkPair
         One for each treatment, in their order.
     ships : bool
-        PROGRESS, or SOLO with every layer above the gate. The tool exits with 0 then, and only
-        then.
+        Whether the level is PROGRESS, or SOLO with every layer above the gate; only then the tool
+        exits with 0.
     overfitting : bool
-        A treatment is better by more than 0.5 on the rows it was made with than on those held out.
+        Whether a treatment is better by more than 0.5 on the rows it was tuned on than on held-out
+        rows.
     gap_signal : bool
-        A fifth of the samples or more ran into missing knowledge. Decides nothing.
+        Whether at least a fifth of the samples ran into missing knowledge; does not affect the
+        verdict.
     """
 
     level: OmkLevel
@@ -90,8 +92,8 @@ def omk_verdict(
     one above it PROGRESS, but CAUTIOUS where a layer of the treatment misses the gate, the gain
     is trivial, or judges of either side agree badly (Pearson below 0.4).
 
-    PROGRESS takes no number of samples: a handful with equal differences will do. And a level other
-    than PROGRESS fails the build, so most builds in which nothing changed are red.
+    PROGRESS needs no minimum number of samples: a few with equal differences are enough. Every
+    level except PROGRESS fails the build, so most builds fail in which nothing changed.
 
     Parameters
     ----------
@@ -99,14 +101,14 @@ def omk_verdict(
         ``meta`` (``variants``, the control first; ``sampleCount``; ``pairComparisons``),
         ``summary`` by variant, and where there are any ``variance`` and ``analysis``.
     trivial : float, default 0.1
-        A significant gain below it is CAUTIOUS.
+        A significant gain below this is CAUTIOUS.
     gate_threshold : float, default 3.5
-        What the average of each layer has to reach.
+        Threshold for the average of each layer.
 
     Raises
     ------
     InputError
-        When the report lacks a part or a number.
+        If a part or a number of the report is missing.
     """
     trivial = number(trivial, "trivial")
     meta, summary = _part(report, "meta"), _part(report, "summary")

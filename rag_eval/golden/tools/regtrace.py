@@ -40,11 +40,11 @@ _CASE: Final = (
 
 
 def validate_golden_set(document: Any) -> list[Fault]:
-    """All faults of a golden set by Regtrace's rules; none for a sound one.
+    """All errors in a golden set by Regtrace's rules; empty if it is valid.
 
-    Every field has to be there but ``weight``, ``thresholds`` and ``context``; ids are unique, and
-    cases of a set of type ``rag`` have a context. Unknown keys are let be, unless they are all but
-    one of the known.
+    All fields except ``weight``, ``thresholds`` and ``context`` are required, ids must be unique,
+    and cases of a set of type ``rag`` must have a context. Unknown keys are ignored unless they
+    look like a misspelt known key.
     """
     return read_regtrace(document)[1]
 

@@ -95,7 +95,7 @@ class Cells(NamedTuple):
         Place of the first cell in the buffers; the array's own offset is in it.
     length : int
     valid : bool, shape (length,), or None
-        False where a cell is null, or what it is a member of; None where none is.
+        False if a cell is null, or what it is a member of; None if none is.
     """
 
     name: str
@@ -136,7 +136,7 @@ class Cells(NamedTuple):
         return offsets
 
     def member(self, index: int) -> Cells:
-        """A member of structs: null where its struct is."""
+        """A member of structs: null if its struct is."""
         schema = self.schema.children[index]
         name = f"{self.name}.{schema.name}" if self.name else schema.name
         child = self._child(index)
@@ -173,7 +173,7 @@ class Cells(NamedTuple):
         return cells_of(self.name, schema, values, 0, values.length)
 
     def codes(self, n_values: int) -> Places:
-        """Places in the dictionary, checked; 0 where a cell is null."""
+        """Places in the dictionary, checked; 0 if a cell is null."""
         kind = _CODES.get(self.schema.format)
         if kind is None:
             raise self.broken(f"the dictionary indices have type {self.schema.format!r}")
@@ -262,7 +262,7 @@ class ArrowPath(NamedTuple):
     """A column, found by its path in a schema.
 
     ``members`` leads from struct to struct; ``items`` does the same inside the items of the list
-    that it leads to, and is None where the path does not go into a list.
+    that it leads to, and is None if the path does not go into a list.
     """
 
     name: str
@@ -362,7 +362,7 @@ class ArrowSource:
         return name in self._paths
 
     def first_batch(self) -> ArrowBatch | None:
-        """The first rows, before :meth:`batches` gives them; None where there are none."""
+        """The first rows, before :meth:`batches` gives them; None if there are none."""
         if self._first is None:
             self._first = list(islice(self._batches, 1))
         return next((ArrowBatch(self.schema, array) for array in self._first), None)

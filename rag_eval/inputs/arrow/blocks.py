@@ -198,14 +198,14 @@ class ArrowBlock:
         return None if path is None else path.column.name
 
     def ids(self) -> list[Any]:
-        """The id of each row, None where it has none."""
+        """The id of each row, None if it has none."""
         reader = self._table.field_reader("id")
         if reader is None:
             return [None] * len(self)
         return [_as_id(found) for found in values_at(reader, self._rows)]
 
     def values(self, name: str) -> list[Any]:
-        """A column of the table by its path; None where a row lacks it, or there is none."""
+        """A column of the table by its path; None if a row lacks it, or there is none."""
         reader = self._table.reader(name)
         if reader is None:
             return [None] * len(self)

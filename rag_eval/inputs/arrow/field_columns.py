@@ -39,7 +39,7 @@ _DOUBTFUL_FIRSTS: Final = np.frombuffer(b"[{\xc2\xe1\xe2\xe3" + bytes(range(33))
 
 @dataclass(frozen=True, slots=True)
 class OddColumn:
-    """A column that holds no texts, or not where they belong; None where it cannot be read."""
+    """A column that holds no texts, or not where they belong; None if it cannot be read."""
 
     value: Reader | None
     valid: Bools | None
@@ -78,7 +78,7 @@ class FieldPath(NamedTuple):
 
 
 def _column_of(name: str, path: FieldPath, cells: Cells) -> FieldColumn | None:
-    """The column of a field; None where it is nothing but nulls by its type."""
+    """The column of a field; None if it is nothing but nulls by its type."""
     if cells.schema.format == "n":
         return None
     column: FieldColumn | None = None
@@ -151,7 +151,7 @@ class FieldTable:
         return total
 
     def reader(self, name: str) -> Reader | None:
-        """A function from a row of the batch to its value of a column; None where there is none."""
+        """A function from a row of the batch to its value of a column; None if there is none."""
         found = self._readers.get(name)
         if found is None:
             if not self.source.has(name):

@@ -36,13 +36,13 @@ class Part:
     Attributes
     ----------
     texts : TextColumn
-        The texts of all rows, empty where there is none.
+        The texts of all rows, empty if there is none.
     given : bool, shape (R,)
         The row has the field.
     row_texts : int64, shape (R + 1,), or None
         Where the texts of each row begin, if it may have any number of them.
     valid : bool, one per text, or None
-        False where a text of a list is null.
+        False if a text of a list is null.
     """
 
     texts: TextColumn
@@ -159,7 +159,7 @@ def grounded_batch(parts: Mapping[str, Part], needs: FieldNeeds, doubtful: Bools
 
 
 def _texts(parts: Mapping[str, Part], name: str, n_rows: int) -> TextColumn:
-    """A field of one text a row; empty where no metric reads it."""
+    """A field of one text a row; empty if no metric reads it."""
     return parts[name].texts if name in parts else no_texts(n_rows)
 
 

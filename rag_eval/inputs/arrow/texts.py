@@ -23,7 +23,7 @@ class Texts(Protocol):
     Attributes
     ----------
     valid : bool array or None
-        False where there is none; None where all are there.
+        False if there is none; None if all are there.
     ends : int64, shape (n + 1,)
         Bytes before each text, from any number on.
     """
@@ -32,12 +32,12 @@ class Texts(Protocol):
     ends: Places
 
     def taken(self, rows: Rows) -> TextColumn:
-        """Some of the texts; empty where there is none."""
+        """Some of the texts; empty if there is none."""
         ...
 
 
 def texts_of(cells: Cells) -> Texts | None:
-    """The texts of cells of any kind of string; None where they hold something else."""
+    """The texts of cells of any kind of string; None if they hold something else."""
     schema = cells.schema
     if schema.dictionary is not None:
         values = texts_of(cells.dictionary())
@@ -201,9 +201,9 @@ class TextLists:
     Attributes
     ----------
     valid : bool array or None
-        False where there is no list.
+        False if there is no list.
     lengths : int64, shape (n,)
-        How many texts a row has; 0 where it has no list.
+        How many texts a row has; 0 if it has no list.
     items : Texts
         The texts of all rows, in any order.
     """
@@ -240,7 +240,7 @@ class TextLists:
 
 
 def text_lists_of(cells: Cells, path: ArrowPath) -> TextLists | None:
-    """The lists of texts of a column; None where it holds something else."""
+    """The lists of texts of a column; None if it holds something else."""
     if cells.schema.format == "n":
         return None
     if not is_list(cells.schema):

@@ -34,7 +34,7 @@ _EPOCH: Final = datetime.datetime(1970, 1, 1)
 
 
 class TextReader:
-    """A function from a row to its text; None where there is none."""
+    """A function from a row to its text; None if there is none."""
 
     __slots__ = ("_texts",)
 
@@ -70,7 +70,7 @@ def values_at(reader: Reader, rows: Rows) -> list[Any]:
 
 
 def value_reader(cells: Cells, path: ArrowPath | None = None) -> Reader:
-    """A function from a row to its value; None where that is null.
+    """A function from a row to its value; None if that is null.
 
     Raises
     ------

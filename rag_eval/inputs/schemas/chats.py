@@ -44,7 +44,7 @@ def chat_paths(columns: Columns, first_rows: FirstRows) -> dict[str, str]:
 
 
 def turn_members(name: str, paths: Collection[str]) -> tuple[str, str] | None:
-    """The members of turns that say who speaks, and what; None where a list holds no turns."""
+    """The members of turns that say who speaks, and what; None if a list holds no turns."""
     role = next((role for role in _ROLES if f"{name}{EACH}.{role}" in paths), None)
     text = next((text for text in _TEXTS if f"{name}{EACH}.{text}" in paths), None)
     return None if role is None or text is None else (role, text)

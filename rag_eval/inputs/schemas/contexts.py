@@ -99,7 +99,7 @@ def said_text(value: Any) -> Any:
 
 
 def list_in(text: str) -> Any:
-    """The list, or object with a text, that a text is the print of; None where it is neither."""
+    """The list, or object with a text, that a text is the print of; None if it is neither."""
     found = held_in(text)
     return None if isinstance(found, dict) and not isinstance(_text_of(found), str) else found
 

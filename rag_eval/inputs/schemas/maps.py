@@ -100,7 +100,7 @@ class FieldMap:
 
     @property
     def keys(self) -> dict[str, tuple[str, ...]] | None:
-        """The keys of rows that each field may be under; None where one is within other values."""
+        """The keys of rows that each field may be under; None if one is within other values."""
         if self._nested:
             return None
         keys = {}

@@ -50,7 +50,7 @@ def steps_of(path: str) -> Steps:
 
 
 def value_at(value: Any, steps: Steps) -> Any:
-    """What is at the end of the steps; None where they lead nowhere."""
+    """What is at the end of the steps; None if they lead nowhere."""
     for number, step in enumerate(steps):
         is_member = isinstance(step, str) and step != EACH
         if isinstance(value, str):

@@ -92,7 +92,7 @@ _MEANINGS: Final = _meanings()
 
 
 def meaning_of(column: str) -> Meaning | None:
-    """The field that the name of a column stands for; None where it says nothing."""
+    """The field that the name of a column stands for; None if it says nothing."""
     return _MEANINGS.get(spelled(column)) if len(column) <= _LONGEST else None
 
 

@@ -218,7 +218,7 @@ async def hallucination_rate(steps: RowSteps, tally: Tally) -> Judgement:
         return _claimless("answer")
     n_carried = sum(one.verdict in ("supported", "partial") for one in verdicts)
     _, explanation = _supported("answer claim", verdicts)
-    return measured(n_carried / len(verdicts), f"{explanation} 1 is no hallucination.", verdicts)
+    return measured(n_carried / len(verdicts), f"{explanation} 1 means no hallucination.", verdicts)
 
 
 async def context_recall(steps: RowSteps, tally: Tally) -> Judgement:

@@ -98,6 +98,7 @@ def row_data(
         [_metric(one, limits, old, has_sentences) for one in metrics],
         _named(texts.metadata, limits),
         _named(texts.others, limits),
+        None if row.old_answer is None else _shown(row.old_answer, limits.text),
     )
 
 
@@ -169,7 +170,7 @@ def _far_passage(
     """The nearest passage of a context that is not shown as a whole, with what is around it.
 
     Its text, its begin and its end there, the place of the text in the context, and the length of
-    that; None where the script finds the passage by itself.
+    that; None if the script finds the passage by itself.
     """
     if view.chunk is None or not 0 <= view.chunk < len(contexts):
         return None

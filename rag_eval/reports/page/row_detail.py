@@ -126,6 +126,7 @@ def detail_parts(
     return {
         "question": passage(texts.question, "q"),
         "answer": passage(texts.answer, "a"),
+        "old_answer": None if row.old_answer is None else passage(row.old_answer, "q"),
         "refusal": result.refusal,
         "truth": passage(texts.truth, "t"),
         "n_covered": sum(view.level == "supported" for view in covering),

@@ -412,7 +412,8 @@ const rowMaker = (keys) => {
   // --------------------------------------------------------------------------------- opened rows
   const opened = (place, data) => {
     const [givenQuestion, givenAnswer, givenTruth, otherTruths, numberOfContexts, contexts,
-      answers, truths, [toldAnswer, toldTruth], refusal, found, metadata, fields] = data;
+      answers, truths, [toldAnswer, toldTruth], refusal, found, metadata, fields,
+      oldAnswer] = data;
     const [question, answer, truth] = [givenQuestion, givenAnswer, givenTruth]
       .map((text, each) => text ?? texts[place][each] ?? "");
     const sides = { a: answers, t: truths };
@@ -449,6 +450,10 @@ const rowMaker = (keys) => {
             refusal > 1 ? ", although relevant contexts were retrieved" : "")]
           : null),
         passage(answer, answers, "a", anchors, "The sample has no answer."),
+        oldAnswer === null ? null : [
+          make("h3", {}, "Answer in the baseline"),
+          passage(oldAnswer, [], "q", anchors, "The sample had no answer."),
+        ],
         truth.length
           ? [
             make("h3", {}, "Ground truth", truths.length

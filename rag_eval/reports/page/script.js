@@ -67,6 +67,7 @@ document.addEventListener("DOMContentLoaded", async () => {
     table.append(...shown);
     find("page-previous").disabled = first === 0;
     find("page-next").disabled = first + PAGE >= matching.length;
+    find("page-next").parentElement.hidden = matching.length <= PAGE;
     const last = Math.min(first + PAGE, matching.length);
     const which = matching.length > PAGE ? `${number(first + 1)} to ${number(last)} of ` : "";
     const all = matching.length < n_rows ? ` (${number(n_rows)} in total)` : "";

@@ -25,7 +25,7 @@ from rag_eval.reports.page.charts import HEIGHT, WIDTH
 from rag_eval.reports.page.page import style_and_script
 from rag_eval.reports.page.templating import rendered
 from rag_eval.runs.run_records import RunRecord
-from rag_eval.runs.trends import RunMean, mean_of, trends_of
+from rag_eval.runs.trends import RunMean, data_and_settings, mean_of, trends_of
 from rag_eval.samples import MetricId
 from rag_eval.stats.change_points import ChangePoint
 
@@ -54,10 +54,10 @@ class TrendCard:
     bounds : str
         Its interval, or empty.
     change : float or None
-        Since the run before; None if that is missing or was scored under other settings.
+        Since the run before; None if that is missing or has other data or settings.
     points : list of Point
     lines : list of str
-        Runs with the same settings, joined.
+        Runs with the same data and settings, joined.
     low, high : str
         The ends of the scale.
     changes : list of (str, str, bool)
@@ -111,7 +111,7 @@ def write_history_page(
         **style_and_script(),
         data="",
         trends=trends,
-        n_signatures=len({_settings(record) for record in records}),
+        n_kinds=len({data_and_settings(record) for record in records}),
         runs=[_run(record, [one.name for one in trends], last_passing) for record in records],
         version=__version__,
     )
@@ -135,10 +135,6 @@ def _run(
         "roles": roles_text(record, record.run_id in last_passing),
         "means": [(None, "") if one is None else (one.mean, _bounds(one)) for one in means],
     }
-
-
-def _settings(record: RunRecord) -> str:
-    return "" if record.signature is None else str(record.signature)
 
 
 def _bounds(mean: RunMean) -> str:
@@ -175,10 +171,10 @@ def _trend(
         )
         for place, (record, one) in enumerate(found)
     ]
-    joined = groupby(zip(found, points, strict=True), lambda pair: _settings(pair[0][0]))
+    joined = groupby(zip(found, points, strict=True), lambda pair: data_and_settings(pair[0][0]))
     lines = [" ".join(f"{point.x},{point.y}" for _, point in pairs) for _, pairs in joined]
     newest, latest = found[-1]
-    comparable = len(found) > 1 and _settings(found[-2][0]) == _settings(newest)
+    comparable = len(found) > 1 and data_and_settings(found[-2][0]) == data_and_settings(newest)
     change = latest.mean - found[-2][1].mean if comparable else None
     rises = higher_is_better(name) and name not in newest.lower_is_better
     places = {record.run_id: point.x for (record, _), point in zip(found, points, strict=True)}

@@ -1,8 +1,8 @@
 """HazelJS's judge.  In: texts, and a judge's reply.  Out: a prompt to send, and score and reason.
 
 The contract is that of ``@hazeljs/eval``: the caller sends the prompt and hands over the reply,
-which bears no mark. The texts are fenced all the same. Where the mark should be required, ask one
-of the judged metrics instead.
+which bears no mark. The texts are still fenced. Where the mark should be required, ask one of the
+judged metrics instead.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _FENCE_AFTER: Final = "```"
 
 
 class HazelJudgement(NamedTuple):
-    """What a reply says.
+    """The content of a reply.
 
     Attributes
     ----------
     score : float
         From 0 to 1.
     reasoning : object
-        As the reply has it, a text as a rule; None where there is none.
+        As in the reply, usually a text; None if there is none.
     """
 
     score: float
@@ -36,22 +36,22 @@ class HazelJudgement(NamedTuple):
 
 
 def build_relevance_judge_prompt(question: str, answer: str) -> str:
-    """The prompt that asks how well an answer serves a question."""
+    """The prompt that asks how relevant an answer is to a question."""
     template = load_template("hazel/relevance")
     return fenced_prompt(template, {"question": question, "answer": answer})
 
 
 def build_faithfulness_judge_prompt(context: str, answer: str) -> str:
-    """The prompt that asks how much of an answer a context bears out."""
+    """The prompt that asks how much of an answer a context supports."""
     template = load_template("hazel/faithfulness")
     return fenced_prompt(template, {"context": context, "answer": answer})
 
 
 def parse_judge_score(raw: str) -> HazelJudgement:
-    """Score and reasoning of a reply that is one JSON value, in a code fence or not.
+    """Score and reasoning of a reply that is one JSON value, with or without a code fence.
 
-    A score that is no JSON number counts as 0, as in the tool that this mirrors; one outside of
-    0 to 1 is moved to the nearer end.
+    A score that is not a JSON number counts as 0, as in the mirrored tool; a score outside 0 to 1
+    is clipped.
 
     Raises
     ------

@@ -46,8 +46,8 @@ def trajectory_score(actual: Calls, expected: Calls) -> float:
     Returns
     -------
     float
-        From 0 to 1. Other calls cost nothing. An expected call that is missing ends the count: the
-        ones after it are not looked for. 1 if nothing is expected.
+        From 0 to 1. Other calls do not lower the score. A missing expected call ends the count:
+        later ones are not searched for. 1 if nothing is expected.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def trajectory_score(actual: Calls, expected: Calls) -> float:
 
 
 def tool_call_accuracy(actual: Calls, expected: Calls) -> float:
-    """Share of the expected tools that were called at all, each tool counted once.
+    """Share of the expected tools that were called, each tool counted once.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Answer relevancy and similarity: whether an answer bears on the question, and says the truth."""
+"""Answer relevancy, and similarity of an answer to the ground truth."""
 
 from __future__ import annotations
 
@@ -116,14 +116,14 @@ RELEVANCY: Final = judged_spec(
 def create_answer_relevancy_scorer(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """How much of the answer bears on the question; 3 calls, 0 to ``scale``, higher is better.
+    """How relevant the answer is to the question; 3 calls, 0 to ``scale``, higher is better.
 
     Parameters
     ----------
     model : callable or str
         The judge, or its address.
     uncertainty_weight : float, default 0.3
-        What a statement counts that only partly bears on the question.
+        Weight of a statement that is only partly relevant.
     scale : float, default 1
     """
     return RELEVANCY.create(model, options, **more)
@@ -273,21 +273,21 @@ SIMILARITY: Final = judged_spec(
 def create_answer_similarity_scorer(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """How far answer and ground truth say the same; 3 calls, 0 to ``scale``, higher is better.
+    """How far answer and ground truth agree; 3 calls, 0 to ``scale``, higher is better.
 
     Parameters
     ----------
     model : callable or str
         The judge, or its address.
     require_ground_truth : bool, default True
-        A run without ground truth is an error; where false, its score is null.
+        Whether a run without ground truth is an error; if not, its score is null.
     semantic_threshold : float, default 0.8
-        What a match in other words is worth; half of it, where only a part matches.
+        Weight of a match in other words, and half of it for a partial match.
     exact_match_bonus : float, default 0.2
     missing_penalty : float, default 0.15
     contradiction_penalty : float, default 1
     extra_info_penalty : float, default 0.05
-        For each piece that the ground truth does not have; 0.2 at most.
+        For each piece that is not in the ground truth, at most 0.2 in total.
     scale : float, default 1
     """
     return SIMILARITY.create(model, options, **more)

@@ -29,14 +29,14 @@ Messages = Sequence[Mapping[str, Any]]
 
 
 class ToolCalls(NamedTuple):
-    """Tools that were called, and where.
+    """The tools that were called, and their places.
 
     Attributes
     ----------
     tools : list of str
         Names in the order of the calls.
     tool_call_infos : list of ToolCallInfo
-        For each call its tool, its id, and the places of its message and within that.
+        For each call its tool, its id, the place of its message, and its place within that.
     """
 
     tools: list[str]
@@ -45,7 +45,7 @@ class ToolCalls(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ToolResultInfo(Findings):
-    """What a call gave that has ended."""
+    """The result of a finished call."""
 
     tool_name: str
     tool_call_id: str | None
@@ -63,18 +63,18 @@ def get_user_message_from_run_input(source: object) -> str | None:
 
 
 def get_assistant_message_from_run_output(source: object) -> str | None:
-    """The text of the last assistant message that says something; None without one."""
+    """The text of the last non-empty assistant message; None without one."""
     return next(iter(assistant_texts(run_of({"output": source}))[::-1]), None)
 
 
 def get_reasoning_from_run_output(source: object) -> str | None:
-    """What the assistant thought, a line for each message or part; None without any."""
+    """The reasoning of the assistant, one line per message or part; None without any."""
     given = run_of({"output": source}).output
     return "\n".join(message.reasoning for message in given if message.reasoning) or None
 
 
 def extract_input_messages(source: object) -> list[str]:
-    """The texts of all messages in the input of a run, but system prompts."""
+    """The texts of all messages in the input of a run except system prompts."""
     return [message.text for message in run_of({"input": source}).input]
 
 
@@ -95,19 +95,19 @@ def get_combined_system_prompt(source: object) -> str:
 
 
 def get_conversation_history_from_run_input(source: object, max_messages: int = 10) -> str:
-    """What was said before, as far as the agent remembers it.
+    """The earlier conversation that the agent remembers.
 
     Parameters
     ----------
     source : mapping
         The input of a run; its ``rememberedMessages`` are read.
     max_messages : int, default 10
-        How many of the last messages that say something.
+        Number of the last non-empty messages to include.
 
     Returns
     -------
     str
-        A line ``role: text`` for each; empty where nothing is remembered.
+        One line ``role: text`` per message; empty if nothing is remembered.
     """
     whole_from_one(max_messages, "max_messages")
     remembered = next(
@@ -121,13 +121,13 @@ def get_conversation_history_from_run_input(source: object, max_messages: int = 
 
 
 def extract_tool_calls(source: object) -> ToolCalls:
-    """The calls of tools in the output of a run, but those that were never completed."""
+    """The completed tool calls in the output of a run."""
     infos = tool_call_infos(run_of({"output": source}))
     return ToolCalls([info.tool_name for info in infos], infos)
 
 
 def extract_tool_results(source: object) -> list[ToolResultInfo]:
-    """What the tools gave, of the calls that have ended."""
+    """The results of the finished tool calls."""
     return [
         ToolResultInfo(call.name, call.id, call.args, call.result)
         for call in tool_results(run_of({"output": source}))
@@ -138,7 +138,12 @@ def extract_tool_results(source: object) -> list[ToolResultInfo]:
 
 
 def is_closer_to(value: float, target_1: float, target_2: float) -> bool:
-    """Whether a value is nearer to the first target than to the second; not where it is as near."""
+    """Whether a value is nearer to the first target than to the second; false for a tie.
+
+    Parameters
+    ----------
+    value, target_1, target_2 : float
+    """
     return abs(value - target_1) < abs(value - target_2)
 
 
@@ -153,7 +158,16 @@ def create_tool_invocation(
     result: Any = None,
     state: str = "result",
 ) -> dict[str, Any]:
-    """A call of a tool, for a message of a test."""
+    """A tool call for a message in a test.
+
+    Parameters
+    ----------
+    tool_call_id, tool_name : str
+    args : mapping, optional
+    result : JSON value
+    state : str
+        Such as ``call`` for an unfinished call, or ``result`` for a finished one.
+    """
     invocation = {
         "toolCallId": tool_call_id,
         "toolName": tool_name,
@@ -172,7 +186,17 @@ def create_test_message(
     id: str = "test-message",
     tool_invocations: Messages = (),
 ) -> dict[str, Any]:
-    """A message for a test, in the form that Mastra stores."""
+    """A message for a test, in the form that Mastra stores.
+
+    Parameters
+    ----------
+    content : str
+    role : str
+        Such as ``user`` or ``assistant``.
+    id : str
+    tool_invocations : sequence of mapping
+        As from :func:`create_tool_invocation`.
+    """
     body: dict[str, Any] = {
         "format": 2,
         "content": content,
@@ -195,7 +219,20 @@ def create_agent_test_run(
     request_context: Mapping[str, Any] | None = None,
     run_id: str = _RUN_ID,
 ) -> dict[str, Any]:
-    """A run of an agent for a test."""
+    """A run of an agent for a test.
+
+    Parameters
+    ----------
+    input_messages, output : sequence of mapping
+        Messages of the user and of the agent.
+    system_messages : sequence of mapping
+    tagged_system_messages : mapping of messages, optional
+        System messages by tag.
+    remembered_messages : sequence of mapping
+        Earlier messages of the conversation.
+    request_context : mapping, optional
+    run_id : str
+    """
     run = {
         "runId": run_id,
         "input": {
@@ -217,7 +254,14 @@ def create_test_run(
     additional_context: Mapping[str, Any] | None = None,
     request_context: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A run of one question and one answer for a test."""
+    """A run of one question and one answer for a test.
+
+    Parameters
+    ----------
+    question, answer : str
+    additional_context, request_context : mapping, optional
+        Added to the run as they are.
+    """
     return {
         "runId": _RUN_ID,
         "input": [{"role": "user", "content": question}],
@@ -234,7 +278,17 @@ def create_trajectory_test_run(
     expected_trajectory: Any = None,
     run_id: str = _RUN_ID,
 ) -> dict[str, Any]:
-    """A run whose output is a trajectory, for a test; steps alone are made one."""
+    """A run whose output is a trajectory, for a test; steps alone are made one.
+
+    Parameters
+    ----------
+    trajectory : mapping or sequence of mapping
+        A trajectory, or its steps.
+    input_messages : sequence of mapping
+    expected_trajectory : optional
+        The expectations of the run.
+    run_id : str
+    """
     steps = steps_of(trajectory, "trajectory")
     own = trajectory if isinstance(trajectory, Mapping) else {}
     run = create_agent_test_run(input_messages=input_messages, run_id=run_id)

@@ -246,32 +246,32 @@ def _is_true(value: Any) -> bool:
 
 
 def create_called_tool_check(name: str, *, times: int = 1) -> CodeScorer:
-    """Passes where the tool was called so often or more; a call that failed counts."""
+    """Passes if the tool was called at least this often; failed calls count."""
     return _called_tool(name, times).of_runs()
 
 
 def create_did_not_call_check(name: str) -> CodeScorer:
-    """Passes where the tool was not called."""
+    """Passes if the tool was not called."""
     return _did_not_call(name).of_runs()
 
 
 def create_tool_order_check(names: Sequence[str]) -> CodeScorer:
-    """Passes where the tools were called in this order, whatever was called between."""
+    """Passes if the tools were called in this order, with any calls in between."""
     return _tool_order(names).of_runs()
 
 
 def create_max_tool_calls_check(most: int) -> CodeScorer:
-    """Passes where there were at most so many calls."""
+    """Passes if there were at most this many calls."""
     return _max_tool_calls(most).of_runs()
 
 
 def create_used_no_tools_check() -> CodeScorer:
-    """Passes where no tool was called."""
+    """Passes if no tool was called."""
     return _used_no_tools().of_runs()
 
 
 def create_no_tool_errors_check() -> CodeScorer:
-    """Passes where every call was answered, and by no error."""
+    """Passes if every call has a result and none is an error."""
     return _no_tool_errors().of_runs()
 
 

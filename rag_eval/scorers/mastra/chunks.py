@@ -1,4 +1,4 @@
-"""Context precision and relevance: chunks, each rated by whether it was useful for an answer."""
+"""Context precision and relevance: contexts, each rated by its usefulness for an answer."""
 
 from __future__ import annotations
 
@@ -111,17 +111,17 @@ PRECISION: Final = judged_spec(
 def create_context_precision_scorer(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """How early the useful chunks come (average precision); 2 calls, 0 to ``scale``.
+    """How high the useful contexts rank (average precision); 2 calls, 0 to ``scale``.
 
     Parameters
     ----------
     model : callable or str
         The judge, or its address.
     context : list of str or "run"
-        The chunks in rank order; ``"run"`` takes the run's own.
+        The contexts in rank order; ``"run"`` uses those of the run.
     context_extractor : callable
-        From the run's input and output to the chunks; goes before ``context``. One of the two
-        must be given.
+        Function from the run's input and output to the contexts; takes precedence over ``context``.
+        One of the two is required.
     scale : float, default 1
     """
     return PRECISION.create(model, options, **more)
@@ -269,7 +269,7 @@ RELEVANCE: Final = judged_spec(
 def create_context_relevance_scorer_llm(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """Worth of the chunks, less what was not used and what is missing; 2 calls, 0 to ``scale``.
+    """Relevance of the contexts, less what is unused or missing; 2 calls, 0 to ``scale``.
 
     A run without context has no score.
 
@@ -278,10 +278,10 @@ def create_context_relevance_scorer_llm(
     model : callable or str
         The judge, or its address.
     context : list of str or "run"
-        The chunks; ``"run"`` takes the run's own.
+        The contexts; ``"run"`` uses those of the run.
     context_extractor : callable
-        From the run's input and output to the chunks; goes before ``context``. One of the two
-        must be given.
+        Function from the run's input and output to the contexts; takes precedence over ``context``.
+        One of the two is required.
     penalties : mapping
         ``unused_high_relevance_context`` 0.1, ``missing_context_per_item`` 0.15,
         ``max_missing_context_penalty`` 0.5.

@@ -121,7 +121,7 @@ def create_faithfulness_scorer(model: Model, options: Options = None, **more: An
     model : callable or str
         The judge, or its address.
     context : list of str or "run", optional
-        None takes the run's own contexts, and where it has none, what its tools returned.
+        None uses the contexts of the run, or else the results of its tools.
     scale : float, default 1
     """
     return FAITHFULNESS.create(model, options, **more)
@@ -224,11 +224,11 @@ def create_hallucination_scorer(model: Model, options: Options = None, **more: A
     model : callable or str
         The judge, or its address.
     context : list of str or "run", optional
-        None takes the run's own contexts, and where it has none, an empty list.
+        None uses the contexts of the run, or else an empty list.
     get_context : callable, optional
-        Called with ``run``, ``results``, ``step`` and ``score`` before the judge is asked for
-        verdicts and before it is asked for the reason; returns the chunks, or an awaitable of
-        them. Goes before ``context``.
+        Called with ``run``, ``results``, ``step`` and ``score`` before each request for verdicts
+        and for the reason; returns the contexts, or an awaitable of them. Takes precedence over
+        ``context``.
     scale : float, default 1
     """
     return HALLUCINATION.create(model, options, **more)
@@ -293,10 +293,10 @@ def create_context_recall_scorer(
     model : callable or str
         The judge, or its address.
     context : list of str or "run"
-        The chunks; ``"run"`` takes the run's own.
+        The contexts; ``"run"`` uses those of the run.
     context_extractor : callable
-        From the run's input and output to the chunks; goes before ``context``. One of the two
-        must be given.
+        Function from the run's input and output to the contexts; takes precedence over ``context``.
+        One of the two is required.
     scale : float, default 1
     """
     return RECALL.create(model, options, **more)

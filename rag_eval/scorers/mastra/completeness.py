@@ -133,7 +133,7 @@ def _completeness(wanted: Sequence[str], given: Sequence[str]) -> Completeness:
 
 
 def create_completeness_scorer(*, lemmas: str = "own") -> CodeScorer:
-    """The scorer of runs; all messages of either side are read, with ``", "`` between them."""
+    """The scorer for runs; all messages of each side are joined by ``", "``."""
     return CodeScorer(ID, CompletenessOptions(lemmas=lemmas), _found)
 
 
@@ -170,7 +170,7 @@ def _of_samples(lemmas: str = "own") -> Scorer:
 
 
 def _texts(fields: Fields) -> tuple[str | None, str | None]:
-    """What came in and what went out; None where the sample does not say."""
+    """What came in and what went out; None if the sample does not say."""
     if "messages" not in fields:
         return fields.get("question"), fields.get("answer")
     run = run_of_messages(fields["messages"])

@@ -1,4 +1,4 @@
-"""Rubric and multi-turn judge: whether what is said meets all criteria, or the one there is.
+"""Rubric and multi-turn judge: whether an answer, or a conversation, meets its criteria.
 
 A list of criteria decides what is graded and what is required: one that the judge leaves out is
 asked for once more, and then there is no score. A text is prose, which the judge may cut otherwise
@@ -212,16 +212,16 @@ RUBRIC: Final = judged_spec(
 
 
 def create_rubric_scorer(model: Model, options: Options = None, **more: Any) -> MastraScorer:
-    """Whether all that a rubric requires is met: ``scale`` or 0; 1 call.
+    """Whether all required criteria of a rubric are met: ``scale`` or 0; 1 call.
 
     Parameters
     ----------
     model : callable or str
         The judge, or its address.
     criteria : str or list of mapping, optional
-        In words, a criterion a line, or a list of ``{"description": ..., "required": True}``.
-        Without any, the run's ``rubric`` counts: on its request context, its additional context,
-        or its input.
+        A text with one criterion per line, or a list of ``{"description": ..., "required": True}``.
+        Without any, the ``rubric`` of the run is used: from its request context, its additional
+        context, or its input.
     scale : float, default 1
         0 is accepted, and makes every score 0.
     """

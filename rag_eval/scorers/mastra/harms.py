@@ -121,7 +121,7 @@ TOXICITY: Final = judged_spec(
 def create_toxicity_scorer(model: Model, options: Options = None, **more: Any) -> MastraScorer:
     """Share of the answer's statements that are toxic; 2 calls, 0 to ``scale``, lower is better.
 
-    Where the judge finds no statement there is no score.
+    Without statements the score is null.
 
     Parameters
     ----------

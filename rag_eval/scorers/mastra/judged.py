@@ -53,15 +53,15 @@ class MastraSpec:
     metric : Metric
         Its contract.
     judged : callable
-        Asks the judge and makes the score.
+        Calls the judge and computes the score.
     settings : type
         The dataclass of its options.
     steps : tuple of Step
-        What a judge is asked; the step that gives the verdict is the last.
+        The steps of judging; the last one gives the verdict.
     n_calls : int
-        Calls of the judge for one run, the one for the reason included.
+        Number of judge calls for one run, including the one for the reason.
     sample_options : mapping
-        Options that :meth:`factory` gives unless told otherwise.
+        Default options of :meth:`factory`.
     """
 
     metric: Metric
@@ -73,18 +73,18 @@ class MastraSpec:
 
     @property
     def n_reason_calls(self) -> int:
-        """How many of the calls are for the reason."""
+        """Number of calls for the reason."""
         return sum(step.shape is Reason for step in self.steps)
 
     def create(self, model: Model, options: Options = None, **more: Any) -> MastraScorer:
-        """The scorer of runs, with options as a mapping, as keywords, or both."""
+        """The scorer for runs, with options as a mapping, as keywords, or both."""
         settings: Any = settings_of(self.settings, self.metric.id, options, more)
         return MastraScorer(self.metric.id, model, settings, self.judged)
 
     def factory(self, model: Model, options: Options = None) -> MastraScorer:
-        """The scorer for runs made of samples: their contexts are the samples' own.
+        """The scorer for runs made from samples: their contexts are those of the samples.
 
-        Where options say otherwise, they hold.
+        Options take precedence.
         """
         given = dict(options or {})
         own = {

@@ -67,7 +67,7 @@ def _tool_name(tool: object) -> str | None:
 
 
 def tool_call_accuracy_score(found: CallVerdicts) -> float:
-    """Share of the calls that were right; without calls 0 where a tool is missing, else 1.
+    """Share of the calls that were right; without calls 0 if a tool is missing, else 1.
 
     Missing tools do not count where there was any call.
     """
@@ -139,7 +139,7 @@ def create_tool_call_accuracy_scorer_llm(
     model : callable or str
         The judge, or its address.
     available_tools : list of mapping
-        The tools there were: ``{"id": ..., "description": ...}``.
+        The available tools: ``{"id": ..., "description": ...}``.
     """
     return TOOL_CALL_ACCURACY.create(model, options, **more)
 
@@ -267,6 +267,6 @@ def create_trajectory_accuracy_scorer_llm(
     model : callable or str
         The judge, or its address.
     expected_trajectory : list of mapping, optional
-        The steps that are expected; None takes those of the run, if it has any.
+        The expected steps; None uses those of the run, if it has any.
     """
     return TRAJECTORY_ACCURACY.create(model, options, **more)

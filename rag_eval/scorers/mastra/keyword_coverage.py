@@ -1,4 +1,4 @@
-"""Keyword coverage: what came in and what went out -> how many keywords came back.
+"""Keyword coverage: input and output -> how many keywords of the input are in the output.
 
 Keywords are those of the npm package keyword-extractor 0.0.28 for English: all words that are no
 stop words, unstemmed.
@@ -139,7 +139,7 @@ def counts(found: KeywordCoverage) -> dict[str, Any]:
 
 
 def create_keyword_coverage_scorer(options: Options = None, **more: Any) -> CodeScorer:
-    """How many keywords of the input are in the output; 0 to 1, no judge, higher is better.
+    """Share of the input's keywords that are in the output; 0 to 1, no judge, higher is better.
 
     It has no options. Without keywords in the input the score is 1.
     """

@@ -1,4 +1,4 @@
-"""Noise sensitivity: a clean and a noisy question with their answers -> how well the answer held.
+"""Noise sensitivity: a clean and a noisy question with their answers -> how robust the answer is.
 
 Scored as version 1.1.1 does: a robustness outside of 0 to 1 is no usable reply.
 """
@@ -183,7 +183,7 @@ def create_noise_sensitivity_scorer_llm(
         The answer to the clean question.
     noisy_query : str
     noise_type : str, optional
-        What kind of noise it is, for the judge to know.
+        Kind of noise, for the judge.
     scoring : mapping
         ``impact_weights`` (none 1, minimal 0.85, moderate 0.6, significant 0.3, severe 0.1),
         ``penalties`` (``major_issue_per_item`` 0.1, ``max_major_issue_penalty`` 0.3),

@@ -79,7 +79,7 @@ def is_required(each: Field[Any]) -> bool:
 
 
 def default_of(each: Field[Any]) -> Any:
-    """The default of a setting; None where it has none."""
+    """The default of a setting; None if it has none."""
     if each.default_factory is not MISSING:
         return each.default_factory()
     return None if each.default is MISSING else each.default
@@ -289,7 +289,7 @@ async def awaited(value: Any) -> list[str]:
 
 
 def static(context: Context, run: Run) -> list[str] | None:
-    """Chunks of the settings or of the run; None where neither is asked for."""
+    """Chunks of the settings or of the run; None if neither is asked for."""
     if context is None:
         return None
     if context == OF_THE_RUN:

@@ -1,4 +1,4 @@
-"""Prompt alignment: user and system prompt and answer -> how far the answer does as it was told.
+"""Prompt alignment: user prompt, system prompt and answer -> how closely the answer follows them.
 
 Scored as version 1.1.1 does: ratings outside of 0 to 1 are no usable reply, and the mode ``both``
 needs both prompts.
@@ -200,14 +200,14 @@ PROMPT_ALIGNMENT: Final = judged_spec(
 def create_prompt_alignment_scorer_llm(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """How far the answer does as it was told; 2 calls, 0 to ``scale``, higher is better.
+    """How closely the answer follows its prompts; 2 calls, 0 to ``scale``, higher is better.
 
     Parameters
     ----------
     model : callable or str
         The judge, or its address.
     evaluation_mode : {"both", "user", "system"}, default "both"
-        Whose prompt counts; a run that lacks it is an error.
+        Which prompts count; a run without them is an error.
     scale : float, default 1
     """
     return PROMPT_ALIGNMENT.create(model, options, **more)

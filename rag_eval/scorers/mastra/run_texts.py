@@ -40,12 +40,12 @@ class TextPair(NamedTuple):
 
 
 def input_text(run: Run) -> str:
-    """The texts of all messages that came in, but system prompts; empty where there are none."""
+    """The texts of all messages that came in, but system prompts; empty if there are none."""
     return _BETWEEN.join(message.text for message in run.input)
 
 
 def output_text(run: Run) -> str:
-    """The texts of all messages that went out, those of tools too; empty where there are none."""
+    """The texts of all messages that went out, those of tools too; empty if there are none."""
     return _BETWEEN.join(message.text for message in run.output)
 
 
@@ -99,7 +99,7 @@ def scorer_of_texts(
     scores_of: Callable[[list[str], list[str]], npt.NDArray[np.float64]] | None = None,
     signed: Mapping[str, Any] = MappingProxyType({}),
 ) -> Scorer:
-    """A scorer of samples, whose score is null where the sample lacks a text.
+    """A scorer of samples, whose score is null if the sample lacks a text.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _TEXT_KEYS: Final = ("prompt", "text", "content")
 
 
 class RunError(MissingFieldError):
-    """A run lacks what a scorer reads."""
+    """A field that a scorer needs is missing in a run."""
 
     null_reason: Final = NullReason.MISSING_FIELD
 
@@ -154,12 +154,12 @@ def _messages(value: Any, role: str, owner: str) -> tuple[Message, ...]:
 
 
 def user_text(run: Run) -> str:
-    """Text of the first user message; empty where there is none."""
+    """Text of the first user message; empty if there is none."""
     return next((message.text for message in run.input if message.role == "user"), "")
 
 
 def assistant_text(run: Run) -> str:
-    """Text of the last assistant message that has any; empty where there is none."""
+    """Text of the last assistant message that has any; empty if there is none."""
     return next(iter(assistant_texts(run)[::-1]), "")
 
 
@@ -169,7 +169,7 @@ def assistant_texts(run: Run) -> list[str]:
 
 
 def system_prompt(run: Run) -> str:
-    """All system prompts, with an empty line between; empty where there is none."""
+    """All system prompts, with an empty line between; empty if there is none."""
     return "\n\n".join(run.system)
 
 
@@ -199,19 +199,19 @@ def json_text(value: object) -> str:
 
 
 def run_of_sample(sample: Mapping[str, Any] | EvalSample) -> dict[str, Any]:
-    """A run made of a sample.
+    """A run made from a sample.
 
     Parameters
     ----------
     sample : mapping or EvalSample
         The question becomes the input, the answer the output. A mapping may hold ``messages``
-        instead: what the user and the system say becomes the input and all else the output;
-        or, beside its answer, ``tool_calls``; or a ``trajectory``.
+        instead: those of the user and the system become the input and all others the output; or,
+        beside its answer, ``tool_calls``; or a ``trajectory``.
 
     Returns
     -------
     dict
-        For :func:`run_of`. A field that the sample lacks is not in it.
+        A mapping for :func:`run_of`, without the fields that the sample lacks.
     """
     fields = sample.to_dict() if isinstance(sample, EvalSample) else sample
     messages = fields.get("messages")

@@ -57,22 +57,22 @@ class NothingToScoreError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MastraResult:
-    """What a scorer found.
+    """The result of a scorer.
 
     Attributes
     ----------
     score : float or None
-        Not rounded. None where there is nothing to score, and ``null_reason`` says why.
+        Not rounded. None if there is nothing to score; ``null_reason`` has the reason.
     message : str
-        What is missing, where the score or the reason is.
+        Why the score or the reason is missing.
     reason : str or None
-        In the judge's words; None where none was asked for or the judge gave none.
+        In the judge's words; None if it was not requested or not given.
     run_id : str
-        That of the run; made up where it has none.
+        The id of the run; generated if it has none.
     preprocess_result, analyze_result : JSON values
-        What the judge found, step by step, under Mastra's names.
+        The judge's findings step by step, under Mastra's names.
     preprocess_prompt, analyze_prompt, generate_reason_prompt : str or None
-        As they were sent; None for steps that were not asked and replies that were cached.
+        Prompts as they were sent; None for steps that were not run and for cached replies.
     run : mapping
         The run as it was given.
     """
@@ -90,7 +90,7 @@ class MastraResult:
     run: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Under Mastra's field names, without what there is not; ``score`` is always there."""
+        """The result under Mastra's field names; ``score`` always, other fields unless None."""
         found: dict[str, Any] = {name: self.run[name] for name in _RUN_FIELDS if name in self.run}
         found |= {"runId": self.run_id, "score": self.score, "reason": self.reason}
         found |= {
@@ -119,7 +119,7 @@ def _result(
 
 
 class Interview:
-    """The questions of one run to a judge, and what came of them.
+    """The questions of one run to a judge, and their results.
 
     Attributes
     ----------
@@ -203,16 +203,16 @@ class MastraScorer:
         *,
         with_reason: bool = True,
     ) -> MastraResult:
-        """The result of one run, asked of this asker.
+        """The result for one run, judged by this asker.
 
         Parameters
         ----------
         run : mapping
             See :func:`rag_eval.scorers.mastra.runs.run_of`.
         tally : Tally, optional
-            Counts what it took.
+            Counts calls and tokens.
         with_reason : bool, default True
-            Ask for the reason as well, which is a call of its own and cannot change the score.
+            Also ask for the reason, with a separate call that cannot change the score.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class MastraScorer:
     async def arun(
         self, run: Mapping[str, Any], *, limits: JudgeLimits | None = None
     ) -> MastraResult:
-        """The result of one run, asked of the scorer's own judge; see :meth:`score`."""
+        """The result for one run, judged by the scorer's own judge; see :meth:`score`."""
         from rag_eval.judge.replies import JudgeLimits
         from rag_eval.judge.session import JudgeSession
 
@@ -242,7 +242,7 @@ class MastraScorer:
             return await self.score(session.asker(), run)
 
     def run(self, run: Mapping[str, Any], *, limits: JudgeLimits | None = None) -> MastraResult:
-        """:meth:`arun`, waited for; works inside of a running loop, too."""
+        """Like :meth:`arun`, but waits for the result; also works inside a running event loop."""
         from rag_eval.judge import loop_thread
 
         return loop_thread.run(self.arun(run, limits=limits))
@@ -304,7 +304,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CodeScorer:
-    """One of Mastra's scorers that asks no judge, with settings.
+    """One of Mastra's scorers that needs no judge, with its settings.
 
     Attributes
     ----------
@@ -328,7 +328,7 @@ class CodeScorer:
         Raises
         ------
         InputError
-            When the run lacks what the scorer reads, or holds what it cannot read.
+            If a field that the scorer needs is missing or invalid.
         """
         read = run_of(run)
         finding = self.found(read, self.settings)

@@ -1,4 +1,4 @@
-"""Content similarity and textual difference: how alike what came in and what went out are.
+"""Content similarity and textual difference: how similar input and output are.
 
 The score of a textual difference is the ratio alone: the confidence beside it does not enter,
 whatever documents say.
@@ -68,7 +68,7 @@ def content_similarity(
 ) -> ContentSimilarity:
     """Sørensen-Dice coefficient of the bigrams of two texts; white space does not count.
 
-    1 if the texts are equal, also both empty; else 0 where one has fewer than two UTF-16 units.
+    1 if the texts are equal, also both empty; else 0 if one has fewer than two UTF-16 units.
     See :func:`rag_eval.kernels.similarity.dice_similarity`.
     """
     from rag_eval.kernels.similarity import dice_similarity
@@ -103,17 +103,17 @@ def _content_found(run: Run, settings: ContentSimilarityOptions) -> Finding:
 
 
 def create_content_similarity_scorer(options: Options = None, **more: Any) -> CodeScorer:
-    """How many pairs of letters input and output share; 0 to 1, no judge, higher is better.
+    """Share of letter pairs in both input and output; 0 to 1, no judge, higher is better.
 
-    One option alone leaves the other at its default; with @mastra/evals it is off then.
+    If one option is given, the other keeps its default; in @mastra/evals it is off then.
 
     Parameters
     ----------
     options : mapping, optional
-        The options under their names here or in camelCase.
+        Options in snake_case or camelCase.
     ignore_case : bool, default True
     ignore_whitespace : bool, default True
-        The texts that are reported have it collapsed; the score never counts it.
+        The reported texts have it collapsed; the score ignores it.
     """
     return CodeScorer(
         CONTENT, settings_of(ContentSimilarityOptions, CONTENT, options, more), _content_found
@@ -202,7 +202,7 @@ def _difference_found(run: Run, _: NoOptions) -> Finding:
 
 
 def create_textual_difference_scorer(options: Options = None, **more: Any) -> CodeScorer:
-    """How much of input and output is the same, in order; 0 to 1, no judge, higher is better.
+    """Share of letters that match in order; 0 to 1, no judge, higher is better.
 
     It has no options.
     """
@@ -214,7 +214,7 @@ def create_textual_difference_scorer(options: Options = None, **more: Any) -> Co
 def _textual_difference() -> Scorer:
     def find(fields: Fields) -> Found:
         found = textual_difference(*sample_texts(fields))
-        words = f"Of question and answer {found.ratio:.1%} are the same letters in order"
+        words = f"Question and answer have {found.ratio:.1%} of their letters in common, in order"
         return found.ratio, f"{words}; {found.changes} words would change.", found.to_dict()
 
     def ratios(left: list[str], right: list[str]) -> npt.NDArray[np.float64]:

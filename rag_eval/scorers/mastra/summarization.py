@@ -1,4 +1,4 @@
-"""Summarization: source and summary -> whether the summary is true to the source and covers it."""
+"""Summarization: source and summary -> faithfulness and coverage of the summary."""
 
 from __future__ import annotations
 
@@ -162,18 +162,18 @@ SUMMARIZATION: Final = judged_spec(
 
 
 def create_summarization_scorer(model: Model, options: Options = None, **more: Any) -> MastraScorer:
-    """The lower of a summary's truth to its source and its coverage; 3 calls, 0 to ``scale``.
+    """The lower of a summary's faithfulness and coverage; 3 calls, 0 to ``scale``.
 
     Parameters
     ----------
     model : callable or str
         The judge, or its address.
     source : str, optional
-        None takes the first user message.
+        None uses the first user message.
     source_extractor : callable, optional
-        From the run's input and output to the source; goes before ``source``.
+        Function from the run's input and output to the source; takes precedence over ``source``.
     max_questions : int, default 10
-        The most questions that coverage is measured with.
+        Maximum number of questions for the coverage.
     scale : float, default 1
     """
     return SUMMARIZATION.create(model, options, **more)

@@ -45,7 +45,7 @@ def _spoken(run: Run, between: str) -> str:
 
 
 def _answer(fields: Fields, between: str) -> str | None:
-    """What the assistant said in a sample; None where the sample does not say."""
+    """What the assistant said in a sample; None if the sample does not say."""
     if "messages" not in fields:
         return fields.get("answer")
     return _spoken(run_of_messages(fields["messages"]), between)
@@ -160,29 +160,29 @@ def _matches(pattern: str, flags: str = "", exact: bool = False) -> _Check:
 
 
 def create_includes_check(text: str, *, ignore_case: bool = True) -> CodeScorer:
-    """Passes where the text is in the output; the empty text always is."""
+    """Passes if the text is in the output; the empty text is in every output."""
     return _includes(text, ignore_case).of_runs()
 
 
 def create_excludes_check(text: str, *, ignore_case: bool = True) -> CodeScorer:
-    """Passes where the text is not in the output; the empty text always is."""
+    """Passes if the text is not in the output; the empty text is in every output."""
     return _excludes(text, ignore_case).of_runs()
 
 
 def create_equals_check(text: str, *, ignore_case: bool = True) -> CodeScorer:
-    """Passes where the output, its messages joined without a space, is the text."""
+    """Passes if the output, with its messages joined without a space, equals the text."""
     return _equals(text, ignore_case).of_runs()
 
 
 def create_matches_check(pattern: str, flags: str = "", *, exact: bool = False) -> CodeScorer:
-    """Passes where a regular expression of JavaScript is found in the output.
+    """Passes if a JavaScript regular expression matches in the output.
 
     Parameters
     ----------
     pattern, flags : str
-        See :func:`rag_eval.scorers.safe_patterns.compiled`, which says what is refused.
+        The pattern; see :func:`rag_eval.scorers.safe_patterns.compiled` for its limits.
     exact : bool, default False
-        The pattern has to match the whole output.
+        Whether the pattern must match the whole output.
     """
     return _matches(pattern, flags, exact).of_runs()
 
@@ -221,9 +221,16 @@ def _equals_any(text: str | None = None, ignore_case: bool = True) -> Scorer:
 def create_similarity_check(
     text: str, *, ignore_case: bool = True, threshold: float | None = None
 ) -> CodeScorer:
-    """Scores how alike the output is to the text, by pairs of characters (Dice), from 0 to 1.
+    """Scores the similarity of output and text by pairs of characters (Dice), from 0 to 1.
 
-    With a threshold it passes where the similarity reaches it.
+    With a threshold it passes if the similarity reaches it.
+
+    Parameters
+    ----------
+    text : str
+    ignore_case : bool
+    threshold : float, optional
+        Without it the check has only a score.
     """
     options = SimilarityOptions(text=text, ignore_case=ignore_case, threshold=threshold)
     return CodeScorer(SIMILARITY, options, _similarity_of_run)

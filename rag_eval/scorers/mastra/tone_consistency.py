@@ -1,4 +1,4 @@
-"""Tone consistency: what went out -> how steady its tone is, or how near to that of a reference.
+"""Tone consistency: an output -> how consistent its tone is, or how close to that of a reference.
 
 Which words are positive says a lexicon: the list that comes along is not the one of Mastra, whose
 licence does not permit that, so scores differ unless that one is given.
@@ -130,16 +130,16 @@ def _found(run: Run, settings: ToneConsistencyOptions) -> Finding:
 
 
 def create_tone_consistency_scorer(options: Options = None, **more: Any) -> CodeScorer:
-    """How steady the tone of the output is, or how near to a reference; 0 to 1, no judge.
+    """How consistent the tone of the output is, or how close to a reference; 0 to 1, no judge.
 
     Parameters
     ----------
     options : mapping, optional
-        The options under their names here or in camelCase.
+        Options in snake_case or camelCase.
     reference_tone : str, optional
-        A text whose tone is wanted.
+        A reference text for the tone.
     lexicon : mapping or path, optional
-        Words and how positive they are; None is the list that comes along.
+        Words with their sentiment; None for the built-in list.
     """
     return CodeScorer(ID, settings_of(ToneConsistencyOptions, ID, options, more), _found)
 

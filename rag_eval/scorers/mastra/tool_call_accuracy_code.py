@@ -70,7 +70,7 @@ class ToolCallExpectation:
 class ToolCallInfo(Findings):
     """One call: its tool and id, its message, and its place among the calls of that message.
 
-    Of a call without an id, that is its two places: ``"0-1"``.
+    A call without an id gets its two places as id: ``"0-1"``.
     """
 
     tool_name: str
@@ -148,18 +148,19 @@ def create_tool_call_accuracy_scorer_code(options: Options = None, **more: Any) 
     Parameters
     ----------
     options : mapping, optional
-        The options under their names here or in camelCase.
+        Options in snake_case or camelCase.
     expected_tool : str, optional
-        The tool that should have been called.
+        The expected tool.
     expected_tool_order : list of str, optional
-        The tools in their order; goes first. An empty one scores 0, as no tool is expected then.
+        The expected tools in order; takes precedence. An empty list scores 0, because no tool is
+        expected.
     strict_mode : bool, default False
-        Other calls are allowed only where it is False.
+        If true, no other calls are allowed.
 
     Raises
     ------
     InputError
-        When neither a tool nor an order is given.
+        If neither a tool nor an order is given.
     """
     wanted = settings_of(ToolCallExpectation, ID, options, more)
     if wanted.says_nothing:

@@ -1,4 +1,4 @@
-"""A trajectory -> its efficiency, the forbidden tools in it, and tools that were tried again.
+"""A trajectory -> its efficiency, its forbidden tools, and retried tools.
 
 The rules are those of @mastra/evals 1.10.2.
 """
@@ -56,7 +56,7 @@ class TrajectoryEfficiency(Findings):
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryBlacklist(Findings):
-    """Forbidden tools and sequences of tools that were used; the score is 0 where any was."""
+    """Forbidden tools and sequences of tools that were used; the score is 0 if any was."""
 
     score: float
     violated_tools: tuple[str, ...] = ()
@@ -106,22 +106,22 @@ def check_trajectory_efficiency(
     max_total_duration_ms: float | None = None,
     no_redundant_calls: bool = True,
 ) -> TrajectoryEfficiency:
-    """Whether a trajectory kept its budgets, and made no call twice in a row.
+    """Whether a trajectory kept within its budgets and repeated no call.
 
     Parameters
     ----------
     trajectory : list of mapping, or mapping
         Steps, or ``{"steps": [...]}``.
     max_steps, max_total_tokens, max_total_duration_ms : float, optional
-        Budgets. Tokens are those of all ``model_generation`` steps; the duration is that of the
-        trajectory, else the sum over its steps.
+        Budgets. Tokens are summed over all ``model_generation`` steps; the duration is that of the
+        trajectory, or else the sum over its steps.
     no_redundant_calls : bool, default True
-        A call of a tool is redundant right after one of the same name, type and arguments.
+        A tool call is redundant directly after one with the same name, type and arguments.
 
     Raises
     ------
     InputError
-        For a budget that is not a finite number of at least 0, or that has no measurements.
+        For a budget that is not a finite number of at least 0, or without measurements for it.
     """
     expectation = TrajectoryExpectation(
         max_steps=max_steps,
@@ -173,7 +173,7 @@ def _excess(used: float, limit: float | None) -> float:
 def _total_tokens(steps: Sequence[TrajectoryStep], *, needed: bool) -> float:
     generations = [step for step in _all_steps(steps) if step.step_type == "model_generation"]
     if needed and not generations:
-        raise InputError("max_total_tokens needs a model_generation step, there is none")
+        raise InputError("max_total_tokens needs a model_generation step, but there is none")
     total: float = 0
     for step in generations:
         for name in ("promptTokens", "completionTokens"):
@@ -220,12 +220,12 @@ def check_trajectory_blacklist(
     blacklisted_tools: Sequence[str] = (),
     blacklisted_sequences: Sequence[Sequence[str]] = (),
 ) -> TrajectoryBlacklist:
-    """Whether a trajectory has steps of forbidden names, or forbidden names right in a row.
+    """Whether a trajectory has steps with forbidden names, or forbidden sequences of names.
 
     Parameters
     ----------
     trajectory : list of mapping, or mapping
-        Steps, or ``{"steps": [...]}``; those within others are not looked at.
+        Steps, or ``{"steps": [...]}``; nested steps are ignored.
     blacklisted_tools : sequence of str
     blacklisted_sequences : sequence of sequence of str
         An empty one forbids nothing.
@@ -265,18 +265,18 @@ def _sequence_finder(names: Sequence[str]) -> Callable[[Sequence[str]], bool]:
 def analyze_tool_failures(
     trajectory: object, *, max_retries_per_tool: float = _MOST_RETRIES
 ) -> ToolFailureAnalysis:
-    """Which tools failed and were called again at once, and whether too often.
+    """The tools that failed and were retried at once, and whether too often.
 
     Parameters
     ----------
     trajectory : list of mapping, or mapping
-        Steps, or ``{"steps": [...]}``; all but calls of tools are passed over.
+        Steps, or ``{"steps": [...]}``; only tool calls are read.
     max_retries_per_tool : float, default 2
-        Retries in a row that cost nothing.
+        Number of consecutive retries that do not lower the score.
 
     Notes
     -----
-    A tool that failed and was not called again at once makes no pattern.
+    A tool that failed and was not retried at once does not count.
     """
     expectation = TrajectoryExpectation(max_retries_per_tool=max_retries_per_tool)
     return tool_failures(trajectory_of(trajectory), expectation)

@@ -1,4 +1,4 @@
-"""Steps that were taken and steps that are expected -> how many of these were taken, in order.
+"""Actual and expected steps -> how many of the expected ones were taken, in order.
 
 The rules are those of @mastra/evals 1.10.2. Steps are looked up by name, type and values, so that
 long trajectories take time in proportion to their length. A sample without expected steps
@@ -102,24 +102,24 @@ class TrajectoryComparison(Findings):
 def compare_trajectories(
     actual: object, expected: object, options: Mapping[str, Any] | None = None, **more: Any
 ) -> TrajectoryComparison:
-    """Compare a trajectory with the one that is expected.
+    """Compare a trajectory with the expected one.
 
     Parameters
     ----------
     actual : list of mapping, or mapping
-        Steps that were taken, or ``{"steps": [...]}``.
+        The actual steps, or ``{"steps": [...]}``.
     expected : list of mapping, or mapping
-        Steps that are expected. A step matches one of its name; where it has a ``stepType``, the
-        type and all values that it has must be equal, too.
+        The expected steps. A step matches one with the same name; if it has a ``stepType``, the
+        type and all its values must be equal as well.
     ordering : {"relaxed", "strict", "unordered"}, default "relaxed"
-        Strict: step by step, and each step too many costs half of one that is missing. Relaxed:
-        in order, with others between. Unordered: in any order.
+        Strict: step by step; an extra step costs half as much as a missing one. Relaxed: in order,
+        with other steps in between. Unordered: in any order.
     allow_repeated_steps : bool, default True
 
     Returns
     -------
     TrajectoryComparison
-        Where nothing is expected the score is 1 if nothing was done, else 0.
+        If nothing is expected, the score is 1 without any step, else 0.
 
     Raises
     ------
@@ -234,7 +234,7 @@ class StepIndex:
         return found
 
     def take_first(self, wanted: ExpectedStep) -> TrajectoryStep | None:
-        """The first step that matches and was not taken before; None where there is none."""
+        """The first step that matches and was not taken before; None if there is none."""
         places = self.places(wanted)
         # Lists of places live as long as this index does, so that ids stay theirs.
         head = self._heads.get(id(places), 0)
@@ -324,7 +324,7 @@ class TrajectoryAccuracyCodeOptions:
 def accuracy_of(
     trajectory: Trajectory, options: TrajectoryAccuracyCodeOptions, of_the_run: object
 ) -> tuple[TrajectoryComparison | None, TrajectoryExpectation]:
-    """The comparison, None where no steps are expected; and what it was made with."""
+    """The comparison, None if no steps are expected; and what it was made with."""
     expectation = options.expectation(of_the_run)
     if expectation.steps is None:
         return None, expectation
@@ -341,17 +341,17 @@ def _found(run: Run, options: TrajectoryAccuracyCodeOptions) -> Finding:
 
 
 def create_trajectory_accuracy_scorer_code(options: Options = None, **more: Any) -> CodeScorer:
-    """How far the steps of an agent are those that were expected; 0 to 1, no judge.
+    """How far the steps of an agent match the expected ones; 0 to 1, no judge.
 
     Parameters
     ----------
     options : mapping, optional
-        The options under their names here or in camelCase.
+        Options in snake_case or camelCase.
     expected_trajectory : list of mapping, or mapping, optional
-        The steps that are expected; None takes those of the run, and a run without scores 0.
+        The expected steps; None uses those of the run, and a run without them scores 0.
     comparison_options : mapping, optional
-        ``ordering`` and ``allow_repeated_steps``, see :func:`compare_trajectories`. A run that
-        says these itself goes first.
+        ``ordering`` and ``allow_repeated_steps``, see :func:`compare_trajectories`. Those of a run
+        take precedence.
     """
     return CodeScorer(ID, settings_of(TrajectoryAccuracyCodeOptions, ID, options, more), _found)
 

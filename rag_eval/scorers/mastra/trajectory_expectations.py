@@ -1,4 +1,4 @@
-"""What is expected of a trajectory: steps, their order, budgets, tools that are forbidden."""
+"""Expectations of a trajectory: steps, their order, budgets, forbidden tools."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ExpectedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryExpectation:
-    """What is expected; None where nothing is said.
+    """What is expected; None if nothing is said.
 
     Attributes
     ----------

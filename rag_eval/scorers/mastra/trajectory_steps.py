@@ -1,4 +1,4 @@
-"""Trajectories: what an agent did step by step, as logs hold it -> steps that are checked."""
+"""Trajectories: the steps of an agent as they are logged -> checked steps."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class TrajectoryStep:
         return name in self.values or _snake_case(name) in self.values
 
     def value(self, name: str) -> Any:
-        """The value of this camelCase name, in either spelling; None where there is none."""
+        """The value of this camelCase name, in either spelling; None if there is none."""
         return self.values[name] if name in self.values else self.values.get(_snake_case(name))
 
     def text(self, name: str) -> str | None:
-        """The value as JSON text; None where there is none."""
+        """The value as JSON text; None if there is none."""
         if not self.has(name):
             return None
         try:
@@ -72,7 +72,7 @@ class TrajectoryStep:
             raise InputError(f"{name} of step {glance(self.name)}: {error}") from None
 
     def amount(self, name: str) -> float | None:
-        """The value, which has to be a finite number of at least 0; None where there is none."""
+        """The value, which has to be a finite number of at least 0; None if there is none."""
         value = self.value(name)
         if value is None:
             return None
@@ -144,7 +144,7 @@ def step_name(step: Mapping[str, Any], owner: str, place: int) -> str:
 
 
 def step_type(step: Mapping[str, Any], owner: str, place: int) -> str | None:
-    """The type of a step; None where it says none."""
+    """The type of a step; None if it says none."""
     kind = _either(step, "stepType")
     if kind is not None and not isinstance(kind, str):
         raise InputError(f"{owner}: stepType of step {place} must be a text")
@@ -214,19 +214,18 @@ def _snake_case(name: str) -> str:
 
 
 def extract_trajectory(output: object) -> dict[str, Any]:
-    """The calls of tools in what an agent gave, as a trajectory.
+    """The tool calls in the output of an agent, as a trajectory.
 
     Parameters
     ----------
     output : list of mapping
-        Messages, as a run has them under ``output``.
+        Messages, as in the ``output`` of a run.
 
     Returns
     -------
     dict
-        ``steps``, each a ``tool_call`` with ``name`` and, where known, ``toolArgs``,
-        ``toolResult`` and ``success``, which a call that has not ended does not have; and
-        ``rawOutput``, the messages.
+        ``steps``, each a ``tool_call`` with ``name`` and, where known, ``toolArgs``, ``toolResult``
+        and ``success``, which only finished calls have; and ``rawOutput``, the messages.
     """
     steps = steps_of_calls(tool_calls(run_of({"output": output})))
     return {"steps": steps, "rawOutput": output}
@@ -276,7 +275,7 @@ NO_EXPECTATION: Final = "No trajectory is expected: give expected_trajectory, in
 
 
 def trajectory_of_sample(fields: Fields) -> Trajectory | None:
-    """What was done; None where the sample does not say."""
+    """What was done; None if the sample does not say."""
     if "trajectory" in fields:
         return trajectory_of(fields["trajectory"])
     calls = calls_made(fields)
@@ -306,7 +305,7 @@ def value_text(value: object) -> str:
     try:
         return _WRITE(_json_value(value, DEEPEST_VALUE, [MOST_ITEMS]))
     except (TypeError, ValueError) as error:
-        raise InputError(f"no JSON value: {error}") from None
+        raise InputError(f"not a JSON value: {error}") from None
 
 
 def _json_value(value: object, deepest: int, left: list[int]) -> Any:

@@ -1,4 +1,4 @@
-"""A trajectory and all that is expected of it -> one score, from steps, cost and forbidden tools.
+"""A trajectory and its expectations -> one score, from steps, cost and forbidden tools.
 
 The rules are those of @mastra/evals 1.10.2. A sample without expectations has no score.
 """
@@ -81,7 +81,7 @@ class TrajectoryScorerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryEvaluation(Findings):
-    """What was found, part by part; None where nothing was expected of it.
+    """What was found, part by part; None if nothing was expected of it.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class TrajectoryEvaluation(Findings):
 
 @dataclass(frozen=True, slots=True)
 class NestedEvaluation(Findings):
-    """What was found among the steps within an expected step; score 0 where it was not taken."""
+    """What was found among the steps within an expected step; score 0 if it was not taken."""
 
     step_name: str
     score: float
@@ -148,7 +148,7 @@ def evaluate_trajectory(
     Raises
     ------
     InputError
-        For a budget that is not a finite number of at least 0, or that has no measurements.
+        For a budget that is not a finite number of at least 0, or without measurements for it.
     """
     expectation.check_limits()
     limits = (
@@ -258,24 +258,24 @@ def _found(run: Run, options: TrajectoryScorerOptions) -> Finding:
 
 
 def create_trajectory_scorer_code(options: Options = None, **more: Any) -> CodeScorer:
-    """All that can be said of a trajectory in one score; 0 to 1, no judge, higher is better.
+    """One score for all aspects of a trajectory; 0 to 1, no judge, higher is better.
 
     Parameters
     ----------
     options : mapping, optional
-        The options under their names here or in camelCase.
+        Options in snake_case or camelCase.
     defaults : mapping, optional
-        What is expected, see :func:`expectation_of`; what a run says under
-        ``expectedTrajectory`` replaces it field by field.
+        The expectations; see :func:`expectation_of`. The ``expectedTrajectory`` of a run replaces
+        them field by field.
     weights : mapping, optional
-        Of ``accuracy`` (0.4), ``efficiency`` (0.3), ``tool_failures`` (0.2) and ``blacklist``
-        (0.1), among the parts that something is expected of. A part without expectations
-        does not count, and failures of tools only where a tool was called again after one.
+        Weights of ``accuracy`` (0.4), ``efficiency`` (0.3), ``tool_failures`` (0.2) and
+        ``blacklist`` (0.1). A part without expectations does not count, and tool failures count
+        only if a tool was retried.
 
     Notes
     -----
-    Using what is forbidden scores 0, at any level. Where something is expected of the steps within
-    steps, their mean counts 0.3 and the level itself 0.7.
+    A forbidden step at any level scores 0. If there are expectations for nested steps, their mean
+    counts 0.3 and the level itself 0.7.
     """
     return CodeScorer(ID, settings_of(TrajectoryScorerOptions, ID, options, more), _found)
 

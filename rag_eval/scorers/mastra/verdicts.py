@@ -53,13 +53,13 @@ def says_yes(label: str) -> bool:
 
 
 def share_of(labels: Iterable[bool]) -> float | None:
-    """Share of those that are true; None where there are none at all."""
+    """Share of those that are true; None if there are none at all."""
     listed = list(labels)
     return listed.count(True) / len(listed) if listed else None
 
 
 def share_of_yes(verdicts: Iterable[Any], scale: float) -> float | None:
-    """Share of the verdicts that are yes, times the scale; None where there are none at all."""
+    """Share of the verdicts that are yes, times the scale; None if there are none at all."""
     share = share_of(says_yes(each.verdict) for each in verdicts)
     return None if share is None else share * scale
 

@@ -31,7 +31,7 @@ _COMMON: Final = (p.WEIGHT, p.NOT)
 _REMARKS: Final = frozenset({"type", "name", "description", "comment"})
 
 CustomCheck: TypeAlias = Callable[[AssertionRun, Mapping[str, Any]], bool | tuple[bool, str]]
-"""A check of the caller's: a run and its assertion in; whether it holds out, and maybe why."""
+"""A custom check: a run and its assertion in; whether it holds, and optionally why, out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class JudgedAssertion:
     type : str
         ``faithfulness``, ``answer_relevancy``, ``context_recall`` or ``semantic_similarity``.
     output, reference, question : str
-        What is judged, what it is compared with, what was asked; empty where there is none.
+        The judged text, the text it is compared with, and the question; empty if there is none.
     """
 
     type: str
@@ -58,7 +58,7 @@ AssertionJudge: TypeAlias = Callable[[JudgedAssertion], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of one assertion; ``passed`` is None where that cannot be told."""
+    """The result of one assertion; ``passed`` is None if that is unknown."""
 
     passed: bool | None
     actual: Any = None
@@ -127,7 +127,7 @@ class _Reader:
             raise InputError(f"{place} must be a mapping, got {type(assertion).__name__}")
         self._n_read += 1
         if self._n_read > _MOST_ASSERTIONS:
-            raise InputError(f"{place}: at most {_MOST_ASSERTIONS} assertions are taken")
+            raise InputError(f"{place}: at most {_MOST_ASSERTIONS} assertions are accepted")
         name = assertion.get("type")
         if not isinstance(name, str) or name not in ALL_TYPES:
             hint = suggestion(name, ALL_TYPES) or f" (known types: {', '.join(ALL_TYPES)})"

@@ -32,7 +32,7 @@ def plainly(measure: Measure) -> Callable[[Values], Measure]:
 
 
 def json_fault(text: str) -> str | None:
-    """Why a text is no JSON; None where it is."""
+    """Why a text is not JSON; None if it is."""
     from rag_eval.plumbing.strict_json import JsonFault, parse_json
 
     try:

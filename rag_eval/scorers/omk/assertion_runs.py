@@ -30,7 +30,7 @@ _OUTPUTS: Final = ("output", "result")
 
 @dataclass(frozen=True, slots=True)
 class AssertionCall:
-    """One call of a tool; what it was given and gave are any JSON values."""
+    """One tool call; its arguments and its result are any JSON values."""
 
     tool: str
     input: Any = None
@@ -39,20 +39,20 @@ class AssertionCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertionRun:
-    """What assertions are checked on.
+    """The data that assertions are checked on.
 
     Attributes
     ----------
     output : str or None
-        The answer. What is None is not known: an assertion about it fails.
+        The answer. An assertion about a value that is None fails.
     tool_calls : tuple of AssertionCall
         In order.
     cost_usd, latency_ms, n_turns : float or None
     mock_hits : mapping
-        How often each mock of a tool was used, by its name.
+        How often each mock of a tool was used, by name.
     question : str or None
     contexts : tuple of str
-        What judges compare with.
+        The text that judges compare with.
     """
 
     output: str | None = None

@@ -206,12 +206,12 @@ ALL_TYPES: Final = dict.fromkeys((*TYPES, *JUDGED, CUSTOM, SET))
 
 
 def layer_of(name: str) -> Layer | None:
-    """The layer that assertions of a type count in.
+    """The layer of an assertion type.
 
     Returns
     -------
     {"fact", "behavior"} or None
-        None for sets, which count where their leaves do, and for what is no type.
+        None for sets, which belong to the layers of their leaves, and for unknown types.
     """
     if name in JUDGED:
         return "fact"

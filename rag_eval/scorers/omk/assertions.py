@@ -31,22 +31,22 @@ _NOT_CHECKED: Final = "not checked: it needs a judge; request the metric omk.{} 
 
 @dataclass(frozen=True, slots=True)
 class AssertionResult:
-    """What came of one assertion.
+    """The result of one assertion.
 
     Attributes
     ----------
     type : str
     passed : bool or None
-        None if it was not checked because there is no judge; then it does not count.
+        None if it was not checked for lack of a judge; it does not count then.
     weight : float
     message : str
-        Why it did not pass; empty where it did.
+        Why it did not pass; empty if it did.
     layer : {"fact", "behavior"} or None
-        None for sets whose leaves are of both.
+        None for sets with leaves of both layers.
     expected : str
-        What was wanted, in words.
+        The expectation in words.
     actual : JSON value
-        What was there; texts and lists are cut.
+        The actual value; long texts and lists are cut.
     """
 
     type: str
@@ -59,11 +59,11 @@ class AssertionResult:
 
     @property
     def score(self) -> float | None:
-        """From 1 to 5, as omk has it: 5 where it passed."""
+        """From 1 to 5 as in omk: 5 if it passed."""
         return None if self.passed is None else ratio_to_score(float(self.passed))
 
     def to_dict(self) -> dict[str, Any]:
-        """As a detail of a score; JSON values."""
+        """The detail of a score, as JSON values."""
         return {
             "check": self.type,
             "passed": self.passed,
@@ -77,12 +77,12 @@ class AssertionResult:
 
 @dataclass(frozen=True, slots=True)
 class AssertionScore:
-    """What came of some assertions.
+    """The result of several assertions.
 
     Attributes
     ----------
     ratio : float or None
-        Weight of those that passed, of all weight, from 0 to 1; None where none was checked.
+        Weighted share of the passed assertions, from 0 to 1; None if none was checked.
     results : tuple of AssertionResult
         One by one, in order.
     """
@@ -92,17 +92,17 @@ class AssertionScore:
 
     @property
     def score(self) -> float | None:
-        """The ratio from 1 to 5."""
+        """The ratio on a scale from 1 to 5."""
         return None if self.ratio is None else ratio_to_score(self.ratio)
 
     @property
     def n_passed(self) -> int:
-        """How many passed, whatever they weigh."""
+        """Number of passed assertions."""
         return sum(result.passed is True for result in self.results)
 
     @property
     def n_checked(self) -> int:
-        """How many were checked."""
+        """Number of checked assertions."""
         return sum(result.passed is not None for result in self.results)
 
     @property
@@ -123,14 +123,14 @@ def check_assertion(
 ) -> AssertionResult:
     """Whether one assertion holds.
 
-    What a run does not tell - its cost, its answer - makes an assertion about it fail, with ``not``
-    as well as without; calls of tools that are not there are none.
+    If a run lacks a value, such as its cost or answer, an assertion about it fails, with or without
+    ``not``. Missing tool calls count as no calls.
 
     Parameters
     ----------
     assertion : mapping
-        ``type`` and what that type takes; ``weight``, a number above 0 (default 1); ``not``, which
-        turns it round.
+        ``type`` and its parameters; ``weight``, a number above 0 (default 1); ``not``, which
+        negates it.
     run : AssertionRun, mapping or str
         A mapping has the fields of a sample; a text is an output.
     checks : mapping, optional
@@ -141,7 +141,7 @@ def check_assertion(
     Raises
     ------
     InputError
-        For an assertion that is none, and for one that needs a judge where there is none.
+        For an invalid assertion, and for one that needs a judge if there is none.
     """
     helpers = Helpers(judge, {} if checks is None else checks)
     return _result(read_assertion(assertion), _run(run), helpers)
@@ -154,9 +154,9 @@ def check_assertions(
     checks: Mapping[str, CustomCheck] | None = None,
     judge: AssertionJudge | None = None,
 ) -> AssertionScore:
-    """Which of some assertions hold, and how much they weigh.
+    """Which assertions hold, with their weights.
 
-    As :func:`check_assertion`, but those that need a judge where there is none are left out, and
+    Like :func:`check_assertion`, but without a judge the assertions that need one are skipped, and
     their results say so.
     """
     helpers = Helpers(judge, {} if checks is None else checks)
@@ -169,7 +169,7 @@ def validate_assertions(assertions: Sequence[Mapping[str, Any]]) -> None:
     Raises
     ------
     InputError
-        For the first that is wrong: its place, what was found, what was wanted.
+        For the first invalid assertion, with its place, the value found and the value expected.
     """
     read_assertions(assertions, strict=True)
 

@@ -32,7 +32,7 @@ class RubricQuestion:
     Attributes
     ----------
     dimension : str
-        The name of the dimension; ``rubric`` where there is one rubric alone.
+        The name of the dimension; ``rubric`` if there is a single rubric.
     rubric, output, prompt : str
     """
 
@@ -48,17 +48,17 @@ RubricJudge: TypeAlias = Callable[[RubricQuestion], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """How a sample was graded.
+    """The grade of a sample.
 
     Attributes
     ----------
     composite : float or None
-        Mean of the layers that there are; None where there are none. A sample without assertions,
-        rubric and dimensions is not graded; of another, omk writes 0 here.
+        Mean of the available layers; None if there is none. A sample without assertions, rubric and
+        dimensions is not graded; for others, omk writes 0 here.
     fact, behavior, judge : float or None
         The layers, from 1 to 5.
     assertions : AssertionScore or None
-        None where the sample has none.
+        None if the sample has none.
     """
 
     composite: float | None
@@ -77,7 +77,7 @@ def grade(
     checks: Mapping[str, CustomCheck] | None = None,
     known_paths: tuple[str, ...] | None = None,
 ) -> Grade:
-    """Grade one output; all of it is None for a sample without anything to grade by.
+    """Grade one output; all fields are None for a sample without criteria.
 
     Parameters
     ----------
@@ -85,18 +85,19 @@ def grade(
         ``assertions``, ``rubric`` or ``dimensions`` (name to rubric), ``prompt`` and ``context``.
         With both, dimensions count.
     run : AssertionRun
-        What came of it. Its question and contexts come before the sample's prompt and context.
+        The run to grade. Its question and contexts take precedence over the sample's prompt and
+        context.
     assertion_judge : callable, optional
-        One call for each assertion that needs a judge, in order, before any about rubrics; without,
-        these assertions are left out.
+        Called once for each assertion that needs a judge, in order and before the rubrics; without
+        it, these assertions are skipped.
     rubric_judges : tuple of callable
-        Each scores each dimension; that of a dimension is the mean of those that did not fail, and
-        the layer's is the mean over dimensions.
+        Each judge scores each dimension. The score of a dimension is the mean over judges that did
+        not fail, and the score of the layer the mean over dimensions.
     checks : mapping, optional
         As in :func:`~rag_eval.scorers.omk.assertions.check_assertion`.
     known_paths : tuple of str, optional
-        Files that exist; with these, the paths that the output names count into the fact layer of a
-        sample that has something to grade by.
+        Existing files; if given, the paths in the output count in the fact layer of a sample with
+        criteria.
     """
     run = _filled(run, sample)
     if not (sample.get("assertions") or _rubrics(sample)):
@@ -183,10 +184,10 @@ _ENDING: Final = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
 
 
 def path_claims(text: str) -> list[str]:
-    """Paths of files in a text, each once, in order.
+    """The distinct file paths in a text, in order.
 
-    A path has a slash and a name with an ending: ``src/app.py``, ``./notes/a.md``. Addresses of the
-    web are none.
+    A path has a slash and a name with a suffix: ``src/app.py``, ``./notes/a.md``. URLs are not
+    paths.
     """
     found = []
     for run in _RUN.finditer(text):
@@ -198,7 +199,7 @@ def path_claims(text: str) -> list[str]:
 
 
 def verified_rate(text: str, known_paths: Collection[str]) -> float | None:
-    """Share of the paths in a text that are known; None where it has none.
+    """Share of the paths in a text that are known; None if it has none.
 
     A path is known by itself or as the end of a known one: ``app.py`` in ``lib`` as ``lib/app.py``
     of ``src/lib/app.py``.
@@ -218,13 +219,20 @@ def verified_rate(text: str, known_paths: Collection[str]) -> float | None:
 
 
 def fact_with_paths(fact: float | None, text: str, known_paths: Collection[str]) -> float | None:
-    """The score of the fact layer with the paths that a text names.
+    """The score of the fact layer, including the file paths in a text.
+
+    Parameters
+    ----------
+    fact : float or None
+        Score of the layer without the paths.
+    text : str
+    known_paths : collection of str
 
     Returns
     -------
     float or None
-        Mean of the layer's score and that of the share of known paths; the layer's own where the
-        text names none.
+        Mean of the layer's score and the score of the share of known paths; the layer's score if
+        the text has no paths.
     """
     rate = verified_rate(text, known_paths)
     if rate is None:

@@ -28,18 +28,18 @@ _UNKNOWN: Final = "unknown"
 
 
 def repeat_count(repeat: float) -> int:
-    """How often a judge is asked: the number rounded down, at least once."""
+    """Number of judge calls: the number rounded down, at least 1."""
     return max(1, math.floor(repeat)) if math.isfinite(repeat) else 1
 
 
 def repeated_score(scores: Sequence[float]) -> dict[str, Any]:
-    """A judge's repeats on one sample.
+    """The repeated scores of a judge for one sample.
 
     Returns
     -------
     dict
-        ``score``, the mean of those that did not fail, or 0, and of a single one itself, not
-        rounded; ``samples``, as given; ``stddev``, 0 for fewer than two; ``failures``.
+        ``score``, the mean of those that did not fail, or 0 (a single score is not rounded);
+        ``samples``, as given; ``stddev``, 0 for fewer than two; ``failures``.
     """
     valid = _valid(scores)
     mean, spread = _mean(valid), 0.0
@@ -55,14 +55,14 @@ def repeated_score(scores: Sequence[float]) -> dict[str, Any]:
 
 
 def ensemble_score(scores_per_judge: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Several judges on one sample, each with its repeats.
+    """Scores of several judges for one sample, each with repeats.
 
     Returns
     -------
     dict
-        ``score``, the mean of the judges' scores; of two judges and more also ``per_judge``,
+        ``score``, the mean of the judges' scores; for two or more judges also ``per_judge``,
         ``mean_abs_diff`` and ``pair_count`` over pairs of judges that did not fail, and
-        ``pearson``, which one sample does not have.
+        ``pearson``, which is undefined for one sample.
     """
     per_judge = [repeated_score(scores) for scores in scores_per_judge]
     scores = [found["score"] for found in per_judge]
@@ -83,13 +83,13 @@ def ensemble_score(scores_per_judge: Sequence[Sequence[float]]) -> dict[str, Any
 
 
 def judge_agreement(matrix: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Judges on some samples, a row for each judge.
+    """Agreement of judges on samples, with one row per judge.
 
     Returns
     -------
     dict
-        ``meanAbsDiff``, ``pairCount`` and ``pearson`` (None where no pair has one); of a single
-        judge 0, 0 and None.
+        ``meanAbsDiff``, ``pairCount`` and ``pearson`` (None if no pair has one); 0, 0 and None for
+        a single judge.
     """
     pairs = list(combinations(matrix, 2))
     differences = [
@@ -104,14 +104,14 @@ def judge_agreement(matrix: Sequence[Sequence[float]]) -> dict[str, Any]:
 
 
 def ensemble_agreement(ensembles: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Judges over a report, from each sample's scores in the order of the judges.
+    """Agreement of judges over a report, from each sample's scores in the order of the judges.
 
     Returns
     -------
     dict
-        ``judge_count``, 0 for a single judge and where no sample was scored by all;
-        ``sampleCount`` of the samples that were, ``pearson`` and ``meanAbsDiff`` as in
-        :func:`judge_agreement` over these; None for fewer than two.
+        ``judge_count``, 0 for a single judge or if no sample was scored by all; ``sampleCount``,
+        the samples scored by all; ``pearson`` and ``meanAbsDiff`` as in :func:`judge_agreement`
+        over these; None for fewer than two.
     """
     n_judges = max(map(len, ensembles), default=0)
     complete = [
@@ -136,10 +136,19 @@ def ensemble_agreement(ensembles: Sequence[Sequence[float]]) -> dict[str, Any]:
 def judge_independence(
     judges: Sequence[tuple[str, str]], output_executor: str, *, gold: bool = False
 ) -> dict[str, Any]:
-    """Whether judges, as (executor, model), come from another vendor than what they judge.
+    """Whether judges, as (executor, model), come from another vendor than the judged model.
 
-    The vendor of an executor that omk does not know is "unknown", and one of these is enough for
-    nothing to be said.
+    The vendor of an executor that omk does not know is "unknown"; with such a vendor, nothing can
+    be concluded.
+
+    Parameters
+    ----------
+    judges : sequence of (str, str)
+        Executor and model of each judge.
+    output_executor : str
+        Executor of the judged model.
+    gold : bool
+        Whether the judges were calibrated with gold labels.
     """
     vendors = [_VENDORS.get(executor, _UNKNOWN) for executor, _ in judges]
     outputs = [_VENDORS.get(output_executor, _UNKNOWN)] if output_executor else []

@@ -38,7 +38,7 @@ def ratio_to_score(ratio: float) -> float:
 
 
 def mean_score(scores: Iterable[float]) -> float | None:
-    """Mean of scores, with two decimals; None where there are none."""
+    """Mean of scores, with two decimals; None if there are none."""
     found = list(scores)
     return fixed_number(plain_mean(found), 2) if found else None
 
@@ -46,12 +46,18 @@ def mean_score(scores: Iterable[float]) -> float | None:
 def composite(
     fact: float | None = None, behavior: float | None = None, judge: float | None = None
 ) -> float | None:
-    """Mean of the layers that there are, with two decimals; None where there are none."""
+    """Mean of the available layers with two decimals; None if there is none.
+
+    Parameters
+    ----------
+    fact, behavior, judge : float, optional
+        Scores of the layers, from 1 to 5.
+    """
     return mean_score(score for score in (fact, behavior, judge) if score is not None)
 
 
 def share_passed(details: Iterable[tuple[float, bool]]) -> float | None:
-    """Weight of the assertions that passed, of all weight; None where there are none.
+    """Weight of the assertions that passed, of all weight; None if there are none.
 
     Parameters
     ----------
@@ -75,16 +81,15 @@ def layered_scores(
     Parameters
     ----------
     details : sequence of mapping
-        ``type``, ``weight`` (1 if there is none) and ``passed``; of sets also ``layer``. Those
-        of no layer, and those where ``passed`` is None, do not count.
+        ``type``, ``weight`` (default 1) and ``passed``; for sets also ``layer``. Assertions without
+        a layer, and those whose ``passed`` is None, do not count.
     llm_score : float, optional
-        What a judge gave; None and 0 mean that there is none.
+        The score of a judge; None and 0 mean that there is none.
 
     Returns
     -------
     dict
-        ``fact``, ``behavior`` and ``judge``, None where there is none; ``composite``, 0 without
-        any.
+        ``fact``, ``behavior`` and ``judge``, None if missing; ``composite``, 0 if all are missing.
     """
     if llm_score and not (is_number(llm_score) and 1 <= llm_score <= 5):
         raise InputError(f"llm_score must be a number from 1 to 5, got {glance(llm_score)}")
@@ -112,8 +117,8 @@ def layer_gates(
     Parameters
     ----------
     summary : mapping
-        Of each variant ``avgFactScore``, ``avgBehaviorScore`` and ``avgJudgeScore``, those that
-        there are. A variant without any does not pass.
+        The available ones of ``avgFactScore``, ``avgBehaviorScore`` and ``avgJudgeScore``, by
+        variant. A variant without any does not pass.
     threshold : float, default 3.5
 
     Returns

@@ -20,16 +20,16 @@ _SALVAGED: Final = re.compile(r'"?\bscore\b"?\s*:\s*"?([0-5](?:\.\d+)?)(?![\d.])
 
 @dataclass(frozen=True, slots=True)
 class OmkReply:
-    """What a reply says.
+    """The content of a reply.
 
     Attributes
     ----------
     score : float or None
-        From 1 to 5; None where the judgement failed, which is missing and never a low score.
+        From 1 to 5; None if the judgement failed, which counts as missing, not as a low score.
     reason, reasoning : str or None
-        The verdict's reason, and what was thought before it.
+        The reason for the verdict, and the reasoning before it.
     salvaged : bool
-        The JSON was malformed, and the score read out of it.
+        Whether the JSON was malformed and the score was extracted from it.
     """
 
     score: float | None
@@ -46,14 +46,13 @@ class OmkReply:
 def parse_omk_reply(raw: str | None) -> OmkReply:
     """The score in the first JSON object of a reply.
 
-    An object whose braces balance but whose JSON is malformed is searched for a score; one that
-    does not end counts as none. No score, one that is not a number and one outside of 1 to 5 are
-    failures.
+    An object with balanced braces but malformed JSON is searched for a score; an unfinished object
+    is not. A missing score, one that is not a number, or one outside 1 to 5 is a failure.
 
     Parameters
     ----------
     raw : str or None
-        None where the judge gave no reply.
+        None if the judge gave no reply.
     """
     found = None if raw is None else _first_object(raw)
     if found is None:
@@ -68,14 +67,15 @@ def parse_omk_reply(raw: str | None) -> OmkReply:
 
 
 def parse_omk_assertion_reply(raw: str | None) -> OmkReply:
-    """The score in the reply to an assertion, which is stricter: nothing is salvaged.
+    """The score in the reply to an assertion; malformed JSON is not searched for a score.
 
-    What stands from the first brace to the last is one JSON object, or the judgement has failed.
+    The text from the first brace to the last must be one JSON object, otherwise the judgement
+    failed.
 
     Parameters
     ----------
     raw : str or None
-        None where the judge gave no reply.
+        None if the judge gave no reply.
     """
     text = raw or ""
     found = text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
@@ -94,12 +94,12 @@ def _reply_of(value: dict[str, Any]) -> OmkReply:
 
 
 def omk_passes(reply: OmkReply, threshold: float = DEFAULT_THRESHOLD) -> bool:
-    """Whether an assertion with this reply holds; one that failed does not.
+    """Whether an assertion with this reply holds; a failed judgement does not.
 
     Raises
     ------
     InputError
-        For a threshold outside of 1 to 5.
+        For a threshold outside 1 to 5.
     """
     is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
     if not is_number or not LOWEST <= threshold <= HIGHEST:
@@ -130,7 +130,7 @@ def _first_object(text: str) -> str | None:
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _number(value: object) -> float | None:

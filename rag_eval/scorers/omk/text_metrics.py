@@ -24,9 +24,9 @@ def tokens_of(text: str) -> list[str]:
 
 
 def rouge_n(candidate: str, reference: str, n: int = 1) -> float:
-    """Share of the reference's n-grams that the candidate has, each as often as it is there.
+    """Share of the reference's n-grams that the candidate has, counted with repeats.
 
-    Takes time linear in the texts, whatever ``n`` is.
+    Takes linear time for any ``n``.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def rouge_n(candidate: str, reference: str, n: int = 1) -> float:
     Returns
     -------
     float
-        From 0 to 1; 0 where the reference has no n-gram, and for ``n`` below 1.
+        From 0 to 1; 0 if the reference has no n-gram or ``n`` is below 1.
 
     Notes
     -----
@@ -60,8 +60,8 @@ def bleu(candidate: str, reference: str) -> float:
     Returns
     -------
     float
-        From 0 to 1. Nothing is smoothed: 0 where no n-gram of one of the lengths is shared, as in
-        any text of fewer than four tokens.
+        From 0 to 1. Without smoothing: 0 if no n-gram of one of the lengths is shared, as in any
+        text of fewer than four tokens.
 
     Notes
     -----

@@ -28,19 +28,19 @@ _PROSE_WORDS: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricOutcome:
-    """What one metric found in one case.
+    """The result of one metric for one case.
 
     Attributes
     ----------
     metric : str
     score : float or None
-        From 0 to 1; None where there was nothing to score.
+        From 0 to 1; None if there was nothing to score.
     threshold : float
-        The metric passes from it on.
+        Lowest score that passes.
     confidence : float
-        From 0 to 1; 1 for what is computed.
+        From 0 to 1; 1 for computed scores.
     token_cost : float
-        What a judge took, in US cents.
+        Cost of the judge in US cents.
     """
 
     metric: str
@@ -64,7 +64,7 @@ class MetricOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteCase:
-    """One case of a suite, with what its metrics found.
+    """One case of a suite, with the results of its metrics.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class SuiteCase:
     outcomes : tuple of MetricOutcome
         At most one for each metric.
     weight : float
-        In the score of the suite, from 0 on.
+        Weight in the score of the suite, 0 or more.
     """
 
     id: str
@@ -94,7 +94,7 @@ class CaseResult:
     ----------
     id : str
     score : float or None
-        None where none of its metrics has one.
+        None if none of its metrics has a score.
     severity : {"pass", "warn", "fail"}
     outcomes : tuple of MetricOutcome
     weight : float
@@ -119,7 +119,7 @@ class MetricSummary:
     Attributes
     ----------
     score : float
-        Plain mean; the weights of cases are for the suite's score.
+        Unweighted mean; the weights of cases apply only to the score of the suite.
     pass_rate : float
     n_cases : int
     """
@@ -136,11 +136,11 @@ class SuiteResult:
     Attributes
     ----------
     score : float or None
-        None where no case has one.
+        None if no case has one.
     cases : tuple of CaseResult
         In the order given.
     metrics : mapping
-        Summaries by metric, in the order in which metrics are first seen.
+        Summaries by metric, in the order in which metrics first occur.
     """
 
     score: float | None
@@ -152,14 +152,14 @@ class SuiteResult:
 
 
 def weighted_average(scores: Iterable[tuple[float | None, float]]) -> float | None:
-    """Mean of scores by their weights, from 0 to 1, without values that are None.
+    """Weighted mean of scores, from 0 to 1, without None.
 
-    Where all weights are 0 it is 0, as in the tool; where there is no score it is None.
+    0 if all weights are 0, as in the tool; None without any score.
 
     Parameters
     ----------
     scores : iterable of (float or None, float)
-        Scores with their weights, which are from 0 on.
+        Scores with their weights, which must be 0 or more.
     """
     found = [
         (share(score, "score"), from_zero(weight, "weight"))
@@ -180,21 +180,21 @@ def weighted_average(scores: Iterable[tuple[float | None, float]]) -> float | No
 def case_score(
     metric_scores: Mapping[str, float | None], weights: Mapping[str, float] | None = None
 ) -> float | None:
-    """Mean of the scores of a case's metrics, by the metrics' weights.
+    """Weighted mean of the scores of a case's metrics.
 
     Parameters
     ----------
     metric_scores : mapping
-        Scores by metric, from 0 to 1; None has no part.
+        Scores by metric, from 0 to 1; None is excluded.
     weights : mapping, optional
-        A metric that is not in it weighs 1.
+        Weights by metric; 1 if a metric is not in it.
     """
     given = weights or {}
     return weighted_average((score, given.get(name, 1.0)) for name, score in metric_scores.items())
 
 
 def suite_score(cases: Iterable[SuiteCase | CaseResult]) -> float | None:
-    """Mean of the scores of cases, by the cases' weights."""
+    """Weighted mean of the scores of cases."""
     return weighted_average((_case_score(case), case.weight) for case in cases)
 
 
@@ -205,10 +205,10 @@ def _case_score(case: SuiteCase | CaseResult) -> float | None:
 
 
 def severity(outcomes: Sequence[MetricOutcome]) -> Severity:
-    """How bad a case is.
+    """The severity of a case.
 
-    ``pass`` where all metrics that have a score pass, ``fail`` where one fails with less than 0.3,
-    else ``warn``. A case without any score is a warning: nothing is known to be right.
+    ``pass`` if all metrics with a score pass, ``fail`` if one fails with less than 0.3, else
+    ``warn``. A case without any score is a warning.
     """
     scored = [each for each in outcomes if each.score is not None]
     failing = [each.score for each in scored if each.score is not None and not each.passed]
@@ -218,7 +218,7 @@ def severity(outcomes: Sequence[MetricOutcome]) -> Severity:
 
 
 def metric_summaries(cases: Iterable[SuiteCase | CaseResult]) -> dict[str, MetricSummary]:
-    """Each metric over the cases that it scored, in the order in which they are first seen."""
+    """Summary of each metric over the cases that it scored, in order of first occurrence."""
     found: dict[str, list[MetricOutcome]] = {}
     for case in cases:
         for outcome in case.outcomes:
@@ -239,13 +239,13 @@ def _summary(outcomes: Sequence[MetricOutcome]) -> MetricSummary:
 def score_suite(
     cases: Iterable[SuiteCase], metric_weights: Mapping[str, float] | None = None
 ) -> SuiteResult:
-    """The whole cascade: metrics to cases, cases to the suite.
+    """The whole aggregation: from metrics to cases and from cases to the suite.
 
     Parameters
     ----------
     cases : iterable of SuiteCase
     metric_weights : mapping, optional
-        A metric that is not in it weighs 1.
+        Weights by metric; 1 if a metric is not in it.
     """
     scored = tuple(
         CaseResult(
@@ -268,15 +268,23 @@ def threshold_of(
     overrides: Mapping[str, float | None] | None = None,
     default: float = DEFAULT_THRESHOLD,
 ) -> float:
-    """The threshold of a metric in a case: the case's own, or the default where that is None."""
+    """The threshold of a metric in a case: that of the case, or the default if it is None.
+
+    Parameters
+    ----------
+    metric : str
+    overrides : mapping of float or None, optional
+        Thresholds of the case.
+    default : float
+    """
     own = (overrides or {}).get(metric)
     return share(default if own is None else own, f"threshold of {metric}")
 
 
 def detect_metrics(output: str) -> list[str]:
-    """The metrics that suit an output: factuality, format and, but for most JSON, tone.
+    """The metrics that suit an output: factuality, format and, except for most JSON, tone.
 
-    JSON has a tone where it looks like prose: it has a full stop, and five words or more.
+    JSON has a tone if it looks like prose: it has a full stop and at least five words.
     """
     from rag_eval.scorers.regtrace.format_formulas import is_json
 
@@ -287,5 +295,5 @@ def detect_metrics(output: str) -> list[str]:
 
 
 def hash_content(text: str) -> str:
-    """SHA-256 of a text in UTF-8, in hexadecimal; halves of characters count as U+FFFD."""
+    """SHA-256 of a text in UTF-8, in hexadecimal; lone surrogates count as U+FFFD."""
     return hashlib.sha256(well_formed(text).encode()).hexdigest()

@@ -95,7 +95,7 @@ class Claim(NamedTuple):
     reason : str
         In a few words.
     evidence : str
-        What of the references comes nearest; empty where nothing does.
+        What of the references comes nearest; empty if nothing does.
     """
 
     text: str
@@ -111,7 +111,7 @@ def claims_of(rows: Sequence[ClaimRow]) -> Iterator[list[Claim] | None]:
     Yields
     ------
     list of Claim or None
-        No claims for an answer without a word; None where the references have no word.
+        No claims for an answer without a word; None if the references have no word.
 
     Raises
     ------
@@ -142,7 +142,9 @@ def claims_of(rows: Sequence[ClaimRow]) -> Iterator[list[Claim] | None]:
             details = kernels.grounded_details(batch, place, settings, metrics)
             claims = details.answer or ()
             if len(claims) > MOST_SENTENCES:
-                raise InputError(f"answer must have at most {MOST_SENTENCES:,} claims, has more")
+                raise InputError(
+                    f"answer must have at most {MOST_SENTENCES:,} claims, but it has more"
+                )
             reader = _Reader(row, LISTED[details.language])
             yield [reader.claim(found) for found in claims]
 
@@ -237,7 +239,7 @@ class _Reader:
     def _contradiction(
         self, text: str, claim: ClausedText, found: Evidence, near: list[Clause]
     ) -> str:
-        """Why the references say otherwise; empty where they do not."""
+        """Why the references say otherwise; empty if they do not."""
         if self._is_other_value(text, found):
             return "another value is expected"
         if found.covered < _SAME_SUBJECT:

@@ -162,7 +162,7 @@ def word_counts(text: str) -> Counter[str]:
 
 
 def overlap(part: frozenset[str], whole: Sequence[str] | frozenset[str]) -> float:
-    """Share of some words that others have; 0 where there are none."""
+    """Share of some words that others have; 0 if there are none."""
     return len(part.intersection(whole)) / len(part) if part else 0.0
 
 
@@ -239,7 +239,7 @@ def is_negated(words: Sequence[str], text: str, language: str) -> bool:
 
 @functools.cache
 def _words(language: str) -> frozenset[str]:
-    """What denies in a language; empty where it has no list."""
+    """What denies in a language; empty if it has no list."""
     return frozenset(word_lists("regtrace", "negation")["words"].get(language, "").split())
 
 

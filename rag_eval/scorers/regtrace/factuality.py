@@ -56,12 +56,12 @@ class FactualitySettings:
     Attributes
     ----------
     mode : {"strict", "lenient", "json_structural"}
-        Which claims fail: those that are not supported, those that are contradicted; or JSON is
-        compared and nothing else.
+        Which claims fail: unsupported ones, or only contradicted ones; or whether only JSON is
+        compared.
     claim_extraction_depth : {"shallow", "deep"}
-        Who decides on claims: this module, or a judge, for which this module stands in.
+        Who checks claims: this module, or a judge with this module as its fallback.
     rag_faithfulness_only : bool
-        Claims are checked against the contexts, whatever is expected.
+        Whether claims are checked against the contexts even if there is an expected output.
     """
 
     mode: Mode = "strict"
@@ -80,14 +80,14 @@ class FactualitySettings:
 
 
 def json_structural(actual: str, expected: str) -> Comparison:
-    """Two JSON texts compared leaf by leaf; see :func:`compare_json`.
+    """Compare two JSON texts leaf by leaf; see :func:`compare_json`.
 
-    A code fence around a text is no part of it.
+    A code fence around a text is ignored.
 
     Raises
     ------
     InputError
-        One of them is no JSON; it says which, and why.
+        If one of them is not JSON; the message says which, and why.
     """
     values = []
     for name, text in (("expected", expected), ("actual", actual)):
@@ -110,7 +110,7 @@ def factuality(fields: Fields, settings: FactualitySettings | None = None) -> Sc
     -------
     Scored
         Null if there is nothing to check claims against, or no claim. In the mode
-        json_structural an answer that is no JSON scores 0, with a detail that says so, and an
+        json_structural an answer that is not JSON scores 0, with a detail that says so, and an
         expected output that is none gives null.
     """
     settings = settings or FactualitySettings()
@@ -183,7 +183,7 @@ def claim_finding(place: int, claim: Claim, mode: Mode) -> Finding:
 
 
 def claims_scored(claims: Sequence[Claim], mode: Mode) -> Scored:
-    """Claims with verdicts as a score; null where there are none."""
+    """Claims with verdicts as a score; null if there are none."""
     if not claims:
         return Scored.nothing("The answer makes no claims.")
     score = claims_score([claim.verdict for claim in claims], mode)
@@ -251,7 +251,7 @@ def _value(text: str) -> tuple[bool, Any]:
 
 
 def _structure(answer: str, truths: Sequence[str]) -> Scored | None:
-    """The best comparison of JSON; None where the answer or all that is expected is none."""
+    """The best comparison of JSON; None if the answer or all that is expected is none."""
     wanted = [value for is_json, value in map(_value, truths) if is_json]
     if not wanted:
         return None

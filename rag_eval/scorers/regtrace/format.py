@@ -40,12 +40,12 @@ class FormatResult(NamedTuple):
     Attributes
     ----------
     score : float or None
-        Passed by applied, from 0 to 1; None where no sub-check applies.
+        Passed sub-checks divided by applied ones, from 0 to 1; None if none applies.
     details : tuple of AssertionDetail
-        One for each sub-check that applies, ``format.length`` and the like; places where a schema
-        is not met follow theirs as ``format.json_schema.$.key``.
+        One per applied sub-check, such as ``format.length``; violations of a schema follow as
+        ``format.json_schema.$.key``.
     not_applied : tuple of str
-        Sub-checks that were asked for and do not apply, each with the reason.
+        Requested sub-checks that do not apply, each with the reason.
     """
 
     score: float | None
@@ -55,15 +55,15 @@ class FormatResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatOptions:
-    """What is checked, and against what.
+    """The sub-checks and what they compare with.
 
     Attributes
     ----------
     sub_checks : list of str, or mapping of str to bool, optional
-        A list names all that are on; a mapping turns single ones on or off. What is named applies
-        to any answer; all else is on where it applies, see `format_score`.
+        A list names all enabled sub-checks; a mapping turns single ones on or off. Named sub-checks
+        apply to every answer; the others apply as described at `format_score`.
     length_tolerance : float, default 0.2
-        How far the length may be off, as a share of the expected length.
+        Accepted deviation of the length, as a share of the expected length.
     schema : mapping or bool, optional
         JSON Schema; by default it is derived from the expected output.
     required_fields : list of str, optional
@@ -86,9 +86,9 @@ class FormatOptions:
 def format_score(answer: str, expected: str | None = None, **options: Any) -> FormatResult:
     """Share of the format's sub-checks that an answer passes.
 
-    By default a sub-check is on where it applies: ``length`` with an expected output;
-    ``json_validity`` and ``json_schema`` where that is a JSON object or array or a schema is given;
-    ``markdown_structure`` and ``required_fields`` of words where it is not; ``forbidden_content``
+    By default a sub-check is enabled if it applies: ``length`` with an expected output;
+    ``json_validity`` and ``json_schema`` if that is a JSON object or array, or a schema is given;
+    ``markdown_structure`` and ``required_fields`` of words if it is not; ``forbidden_content``
     always; ``regex_match`` with a pattern. Fences around a JSON answer do not count.
 
     Parameters
@@ -102,15 +102,15 @@ def format_score(answer: str, expected: str | None = None, **options: Any) -> Fo
     Raises
     ------
     InputError
-        For an option that is unknown or wrong.
+        For an unknown or invalid option.
     MissingExtraError
-        A sub-check needs a package that is not installed.
+        If a sub-check needs a package that is not installed.
 
     Notes
     -----
-    Regtrace's metrics reference, "Format". Its terms of an expected output are not documented: here
-    they are the keys of a JSON object, all wanted, or words of at least four letters; 70 % of them
-    are. The tool's own sums are `format_mean`.
+    Regtrace's metrics reference, "Format". How it finds the terms of an expected output is not
+    documented. Here they are the keys of a JSON object, all required, or words of at
+    least four letters; 70 % of the words are required. `format_mean` has the tool's own formulas.
     """
     unknown = [name for name in options if name not in FormatOptions.__dataclass_fields__]
     if unknown:

@@ -60,7 +60,7 @@ _REFUSED: Final = re.compile(r"(?:\([^()]*\)|\[.*|\\[wdsWDS])\{[0-9]+,\}")
 
 
 class FormatMean(NamedTuple):
-    """The mean of the sub-scores, and one detail for each sub-check."""
+    """The mean of the sub-scores, with one detail per sub-check."""
 
     score: float
     details: tuple[AssertionDetail, ...]
@@ -75,14 +75,14 @@ def format_mean(
     threshold: float = 0.7,
     phrases: Sequence[str] = PHRASES,
 ) -> FormatMean:
-    """Mean of the fractional scores of sub-checks; 1 if none is on.
+    """Mean of the fractional scores of sub-checks; 1 if none is enabled.
 
     Parameters
     ----------
     sub_checks : mapping of str to bool, optional
-        Those that are on; None for all seven.
+        The enabled sub-checks; None for all seven.
     threshold : float, default 0.7
-        From where on a fractional sub-check passes in the details; it does not change the score.
+        Score from which a fractional sub-check passes in the details; it does not change the score.
 
     Notes
     -----
@@ -114,10 +114,16 @@ def _sub_scores(
 
 
 def length_ratio(actual: str, expected: str, tolerance: float = 0.2) -> float:
-    """1 if the lengths are alike to a tolerance, less in proportion beyond.
+    """1 if the lengths differ by at most a tolerance, and proportionally less beyond.
 
-    Lengths are in UTF-16 units; code fences at the ends of the actual text do not count. 0 from
-    twice the upper bound on. If nothing is expected, 1 for nothing, else 0.
+    Lengths are in UTF-16 units; code fences at the ends of the actual text do not count. 0 at twice
+    the upper bound and above. If the expected text is empty, 1 for an empty text, else 0.
+
+    Parameters
+    ----------
+    actual, expected : str
+    tolerance : float, default 0.2
+        Accepted deviation, as a share of the expected length.
     """
     n_actual = utf16_length(strip_code_fences(actual))
     n_expected = utf16_length(expected)
@@ -133,10 +139,10 @@ def length_ratio(actual: str, expected: str, tolerance: float = 0.2) -> float:
 
 
 def markdown_features(actual: str) -> float:
-    """How many of five features of Markdown a text has, as a share.
+    """Share of five features of Markdown that a text has.
 
-    A heading, an item of a list, a closed span of three backticks, a table, a blank line. A table
-    counts only where the text begins with a row of dashes, colons, spaces and bars, as in the tool.
+    A heading, a list item, a closed span of three backticks, a table, a blank line. As in the tool,
+    a table counts only if the text begins with a row of dashes, colons, spaces and bars.
     """
     lines = actual if actual.isascii() and "\r" not in actual else _LINE_ENDS.sub("\n", actual)
     fence = actual.find("```")
@@ -153,12 +159,13 @@ def markdown_features(actual: str) -> float:
 def term_coverage(actual: str, expected: str) -> float:
     """Share of the words of more than three letters that occur anywhere in the actual text.
 
-    Words are of a to z and 0 to 9, all else is dropped from within them; 1 if there are none.
+    Words consist of a to z and 0 to 9, and other characters in them are dropped; 1 if there are
+    none.
 
     Raises
     ------
     InputError
-        Both texts are so long that this would take minutes.
+        If both texts are so long that this would take minutes.
     """
     words = set(_LONG_WORD.findall(_DROPPED.sub("", expected.lower())))
     if not words:
@@ -171,7 +178,7 @@ def term_coverage(actual: str, expected: str) -> float:
 
 
 def phrase_penalty(actual: str, phrases: Sequence[str] = PHRASES) -> float:
-    """1 less 0.2 for each phrase that the text has, as whole words in either case; at least 0."""
+    """1 minus 0.2 for each phrase in the text, as whole words in any case; at least 0."""
     lowered = actual.lower()
     hits = sum(
         pattern.search(actual) is not None
@@ -182,9 +189,9 @@ def phrase_penalty(actual: str, phrases: Sequence[str] = PHRASES) -> float:
 
 
 def regex_match(actual: str, expected: str) -> float:
-    """1 if the actual text matches the expected output, taken as a pattern; else 0.
+    """1 if the actual text matches the expected output as a pattern, else 0.
 
-    0 also for a pattern of more than 500 characters, an invalid one, and one with an open-ended
+    Also 0 for a pattern of more than 500 characters, an invalid one, or one with an open-ended
     repeat (``{2,}``) after a group, a class or ``\\d`` and the like.
 
     Raises
@@ -230,7 +237,7 @@ _NO_JSON: Final = object()
 
 
 def json_validity(actual: str) -> float:
-    """1 if the text is JSON, once code fences at its ends are gone, else 0; see `is_json`."""
+    """1 if the text without code fences at its ends is JSON, else 0; see `is_json`."""
     return float(is_json(strip_code_fences(actual)))
 
 
@@ -240,11 +247,11 @@ def is_json(text: str) -> bool:
 
 
 def value_similarity(actual: str, expected: str) -> float:
-    """How much of the expected JSON value the actual one has, from 0 to 1; 0 if either is no JSON.
+    """Share of the expected JSON value that the actual one has; 0 if either is not JSON.
 
-    Scalars are equal or not, to the last digit. Objects share the mean over the expected keys,
-    others are free; arrays go place by place, divided by the longer length. This compares values,
-    so it is no check against a schema, though the tool calls it one.
+    Scalars must be exactly equal. Objects score the mean over the expected keys, and extra keys are
+    ignored; arrays are compared place by place and divided by the longer length. This compares
+    values and does not check a schema, although the tool calls it that.
 
     Notes
     -----

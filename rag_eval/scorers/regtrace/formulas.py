@@ -33,14 +33,14 @@ _NO_WORD: Final = re.compile(f"[^a-z0-9{SPACE}]")
 
 
 class ShallowFactuality(NamedTuple):
-    """How alike two texts are.
+    """The similarity of two texts.
 
     Attributes
     ----------
     score : float or None
-        From 0 to 1; None where neither text has a letter from a to z or a digit.
+        From 0 to 1; None if neither text has a letter from a to z or a digit.
     structure : Comparison or None
-        Where both texts are JSON.
+        Whether both texts are JSON.
     """
 
     score: float | None
@@ -57,18 +57,23 @@ def checked_mode(mode: object) -> Mode:
 
 
 def ngram_factuality(actual: str, expected: str, mode: Mode = "strict") -> ShallowFactuality:
-    """Overlap of two texts, or of their leaves where both are JSON.
+    """Overlap of two texts, or of their leaves if both are JSON.
 
-    0.4 of the Jaccard index of the words and 0.6 of that of the word pairs; ``strict`` takes 0.1
-    off a score between 0.3 and 1. Words are runs of ASCII letters and digits in lower case. Of a
-    wanted text of one word, the words stand for the pairs. A code fence around JSON is no part of
-    it.
+    0.4 times the Jaccard index of the words plus 0.6 times that of the word pairs; ``strict``
+    subtracts 0.1 from a score between 0.3 and 1. Words are runs of ASCII letters and digits in
+    lower case. If the expected text has one word, words are used in place of pairs. A code fence
+    around JSON is ignored.
+
+    Parameters
+    ----------
+    actual, expected : str
+    mode : {"strict", "lenient", "json_structural"}
 
     Returns
     -------
     ShallowFactuality
-        A text without words beside one with words is 0. Two without words are None unless they are
-        the same; the code of the tool has 1 for any two texts in Chinese.
+        0 if only one of the texts has words. None for two different texts without words; the code
+        of the tool gives 1 for any two texts in Chinese.
 
     Raises
     ------
@@ -88,7 +93,7 @@ def ngram_factuality(actual: str, expected: str, mode: Mode = "strict") -> Shall
 
 
 def structure_as_code(actual: str, expected: str) -> Comparison | None:
-    """Two texts compared as the code of the tool compares JSON; None where one is no JSON."""
+    """Two texts compared as the code of the tool compares JSON; None if one is not JSON."""
     try:
         return compare_json_as_code(
             parsed(strip_code_fences(expected)), parsed(strip_code_fences(actual))
@@ -155,7 +160,7 @@ class HeuristicTone(NamedTuple):
     Attributes
     ----------
     score : float
-        Mean of the dimensions; 1 if none was asked for.
+        Mean of the dimensions; 1 if none was requested.
     confidence : float
     dimensions : dict
     """
@@ -168,7 +173,15 @@ class HeuristicTone(NamedTuple):
 def tone_heuristic(
     actual: str, expected: str, words: Words, sub_dimensions: Collection[str] = DIMENSIONS
 ) -> HeuristicTone:
-    """The mean of some dimensions of an answer; names that are no dimension are passed over."""
+    """The mean of some dimensions of an answer; unknown names are ignored.
+
+    Parameters
+    ----------
+    actual, expected : str
+    words : Words
+        Word lists.
+    sub_dimensions : collection of str
+    """
     found = {
         name: _RULES[name](actual, expected, words) for name in DIMENSIONS if name in sub_dimensions
     }

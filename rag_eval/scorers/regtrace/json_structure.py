@@ -50,7 +50,7 @@ class Mismatch(NamedTuple):
     expected, actual : object
         `ABSENT` where there is none.
     of_set : bool
-        It is an item of a list that is compared as a set.
+        Whether it is an item of a list that is compared as a set.
     """
 
     path: str
@@ -62,12 +62,12 @@ class Mismatch(NamedTuple):
 
 @dataclass(slots=True)
 class Comparison:
-    """What two values have in common.
+    """The comparison of two JSON values.
 
     Attributes
     ----------
     matched, expected, extra : int
-        Leaves that agree, that are wanted, and that are there and not wanted.
+        Numbers of matching leaves, of expected leaves, and of unexpected leaves.
     n_mismatches : int
     mismatches : list of Mismatch
         The first ``MOST_MISMATCHES``, in the order of the found value.
@@ -81,12 +81,12 @@ class Comparison:
 
     @property
     def score(self) -> float:
-        """``matched / (expected + extra)``; 1 if nothing is wanted and nothing there."""
+        """``matched / (expected + extra)``; 1 if both values have no leaves."""
         total = self.expected + self.extra
         return self.matched / total if total else 1.0
 
     def differ(self, mismatch: Mismatch, weight: int) -> None:
-        """Count a mismatch of that many leaves."""
+        """Count a mismatch of this many leaves."""
         if mismatch.kind == "extra":
             self.extra += weight
         else:
@@ -96,7 +96,7 @@ class Comparison:
             self.mismatches.append(mismatch)
 
     def agree(self, n_leaves: int = 1) -> None:
-        """Count leaves that are as wanted."""
+        """Count matching leaves."""
         self.matched += n_leaves
         self.expected += n_leaves
 
@@ -117,13 +117,12 @@ _Pair: TypeAlias = tuple[str, Any, Any]
 
 
 def compare_json(expected: Any, actual: Any) -> Comparison:
-    """Two JSON values by the documented rule, leaf by leaf.
+    """Compare two JSON values leaf by leaf, by the documented rule.
 
-    Texts, booleans and null must be the same, numbers at most 0.01 apart: exactly, by the decimals
-    that they print as, so that 1 and 1.01 agree. Objects are compared key by key, lists that hold
-    an object or a list place by place, lists of plain values as sets, where each value is compared
-    as by itself. A missing or an additional part counts all of its leaves; an empty object or list
-    is one leaf that only another empty one equals.
+    Texts, booleans and null must be equal. Numbers may differ by at most 0.01 as printed, so that 1
+    and 1.01 match. Objects are compared key by key, lists that contain an object or a list place by
+    place, and lists of plain values as sets. A missing or additional part counts with all of its
+    leaves; an empty object or list is one leaf that only matches another empty one.
     """
     return _compared(_DOCUMENTED, expected, actual)
 

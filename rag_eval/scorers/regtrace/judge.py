@@ -1,6 +1,6 @@
 """Regtrace's judge.  In: a judge's reply.  Out: score, confidence, explanation, and what it cost.
 
-The contract is that of Regtrace 0.10: a reply that is no JSON is searched for a score, and has the
+The contract is that of Regtrace 0.10: a reply that is not JSON is searched for a score, and has the
 score 0.5 where none is found. The judged metrics of this library would have no score there.
 """
 
@@ -49,14 +49,14 @@ def parse_regtrace_judgement(content: str) -> RegtraceJudgement:
     """Score, confidence and explanation of a reply.
 
     ``score``, or else ``overall``, or else 0; numbers in strings count as numbers. A reply that is
-    no JSON is searched for "score:" and "overall:", in quotes of either kind or without, before a
-    number that starts with 0 or 1.
+    not JSON is searched for "score:" and "overall:", with or without quotes, before a number that
+    starts with 0 or 1.
 
     Raises
     ------
     JudgeFailure
-        ``unparsed``: score or confidence is present but not a number. The tool that this mirrors
-        takes NaN for it.
+        ``unparsed``: score or confidence is present but not a number. The mirrored tool uses NaN in
+        this case.
     """
     cleaned = content
     for marker in _FENCE_MARKERS:
@@ -77,7 +77,14 @@ def parse_regtrace_judgement(content: str) -> RegtraceJudgement:
 
 
 def judge_cost_cents(usage: Usage, input_price: float, output_price: float) -> float:
-    """Cents that a call took, to two decimals, by prices in dollars per million tokens."""
+    """Cost of a call in cents with two decimals, by prices in dollars per million tokens.
+
+    Parameters
+    ----------
+    usage : Usage
+        Tokens of the call.
+    input_price, output_price : float
+    """
     cents = (usage.input_tokens * input_price + usage.output_tokens * output_price) / 10_000
     return round_half_up(cents, 2)
 

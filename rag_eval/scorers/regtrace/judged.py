@@ -256,7 +256,7 @@ def _rated(rating: ToneRating) -> str:
 
 
 class JudgedOrNative(NamedTuple):
-    """A score and who gave it.
+    """A score with its source.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class JudgedOrNative(NamedTuple):
     confidence : float
     evaluation_type : {"llm_judged", "deterministic"}
     asked : int
-        How many judges were asked.
+        Number of judges that were called.
     """
 
     score: float | None
@@ -278,15 +278,15 @@ async def judged_or_native(
     native: Callable[[], float | None],
     confidence: float = factuality.FALLBACK_CONFIDENCE,
 ) -> JudgedOrNative:
-    """The judgement of the first judge that does not fail, or else the score without a judge.
+    """The judgement of the first judge that does not fail, or else the native score.
 
     Parameters
     ----------
     judges : sequence of callable
-        The first and those that stand in for it; each tries again by itself.
+        The judge and its fallbacks; each does its own retries.
     native : callable
     confidence : float
-        Of the native score: 0.5 for factuality, 0.7 for tone.
+        Confidence of the native score: 0.5 for factuality, 0.7 for tone.
     """
     for n_asked, judge in enumerate(judges, 1):
         try:

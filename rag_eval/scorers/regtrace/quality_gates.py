@@ -21,20 +21,20 @@ _STATUSES: Final = ("clean", "warning", "critical")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityGates:
-    """What is demanded of the scores of a suite.
+    """Limits on the scores of a suite.
 
     Attributes
     ----------
     suite_score_minimum : float
     metric_score_minimums : mapping
-        Of the mean score of a metric; a metric that scored no case is not checked.
+        Minimum mean score by metric; a metric that scored no case is not checked.
     max_failed_test_cases : int
         Cases whose severity is ``fail``; warnings do not count.
     max_low_confidence_ratio : float
         Share of cases with a metric whose confidence is below ``low_confidence``.
     low_confidence : float
     regression_gate : bool
-        Compared with the baseline the status must be clean: a warning does not pass.
+        Whether the status against the baseline must be clean; a warning does not pass.
     """
 
     suite_score_minimum: float = 0.7
@@ -58,7 +58,7 @@ class QualityGates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NfrGates:
-    """What is demanded of a run besides its scores; None demands nothing.
+    """Limits on a run besides its scores; None means no limit.
 
     Attributes
     ----------
@@ -89,12 +89,12 @@ class GateOutcome:
     Attributes
     ----------
     gate : str
-        The option that demands it; ``metric_score_minimums.tone`` for the minimum of one metric.
+        The option that sets it; ``metric_score_minimums.tone`` for the minimum of one metric.
     passed : bool
     actual, demanded : number, str or None
-        ``actual`` is None where there was nothing to measure.
+        ``actual`` is None if there was nothing to measure.
     message : str
-        For people, in a sentence.
+        A sentence for people.
     """
 
     gate: str
@@ -112,25 +112,25 @@ def check_quality_gates(
     regression_status: RegressionStatus | None = None,
     duration_ms: float | None = None,
 ) -> list[GateOutcome]:
-    """The gates of a suite, one after the other; those that demand nothing are left out.
+    """Check the gates of a suite in order; gates without a limit are left out.
 
     Parameters
     ----------
     suite : SuiteResult
-        One without any score does not reach its minimum.
+        A suite without any score does not reach its minimum.
     gates : QualityGates, optional
-        The defaults demand a score of 0.7, no failed case, at most a tenth of the cases with low
+        By default: a score of at least 0.7, no failed case, at most a tenth of the cases with low
         confidence, and no regression.
     nfr_gates : NfrGates, optional
     regression_status : {"clean", "warning", "critical"}, optional
-        None where there is no baseline; that gate holds then.
+        None without a baseline, in which case that gate passes.
     duration_ms : float, optional
-        Needed where ``max_latency_ms`` is required.
+        Required with ``max_latency_ms``.
 
     Raises
     ------
     InputError
-        When a value is needed that is not given, or cannot be.
+        If a required value is missing or invalid.
     """
     demanded = gates or QualityGates()
     found = [

@@ -191,7 +191,7 @@ def _scores_of(baseline: Mapping[str, Any]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class CaseDelta:
-    """One case now and in the baseline; ``delta`` is relative, None where there is one side."""
+    """One case now and in the baseline; ``delta`` is relative, None if one side is missing."""
 
     id: str
     change: CaseChange
@@ -204,10 +204,16 @@ def case_deltas(
     *,
     tolerance: float = TOLERANCE,
 ) -> list[CaseDelta]:
-    """Each case against itself, those of now first; the tool documents it and does not do it.
+    """Each case compared with itself, as the tool documents but does not do; current cases first.
 
-    A case has changed when its relative change is beyond the tolerance. One without a score now is
-    removed, one without a score then new; one without either is left out.
+    A case has changed if its relative change exceeds the tolerance. A case without a current score
+    counts as removed, and one without a baseline score as new; one without either is left out.
+
+    Parameters
+    ----------
+    current, baseline : mapping of float or None
+        Scores by case id.
+    tolerance : float
     """
     found = []
     for case, score in {**dict.fromkeys(baseline), **current}.items():

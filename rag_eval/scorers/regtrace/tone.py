@@ -36,16 +36,16 @@ _MOST_WEIGHT: Final = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToneSettings:
-    """Which dimensions count, how much, against what, and by which words.
+    """The dimensions of tone, their weights, the reference and the word lists.
 
     Attributes
     ----------
     sub_dimensions : list of str, or mapping of bool
-        The dimensions that count; None is all five. A mapping names those that do not count.
+        The dimensions that count; None for all five. A mapping can exclude single ones.
     sub_dimension_weights : mapping of float
-        1 for a dimension that is not named.
+        Weights by dimension; 1 if not named.
     tone_profile : str, optional
-        A text that the answer is to sound like, instead of the expected output.
+        A text whose tone the answer should have, instead of that of the expected output.
     lexicon : mapping of lists
         Words in place of the lists ``formal``, ``informal``, ``hedge``, ``assertive``,
         ``positive`` and ``negative``.
@@ -82,7 +82,7 @@ class DimensionScore(NamedTuple):
 
 
 class ToneScorer:
-    """Scores tones by one set of settings."""
+    """Scores the tone of answers with fixed settings."""
 
     def __init__(self, settings: ToneSettings) -> None:
         self.settings = settings
@@ -93,9 +93,9 @@ class ToneScorer:
     def score(self, fields: Fields) -> Scored:
         """The tone of an answer, from 0 to 1; of several expected outputs the nearest counts.
 
-        Null where no expected output and no tone profile, or no dimension that can be
-        told: words are listed in English, and in other languages there is the length, which is no
-        tone by itself, and what lists of the caller's tell.
+        Null where no expected output and no tone profile, or no dimension that can be told: words
+        are listed in English, and in other languages there is the length, which is no tone by
+        itself, and what custom lists tell.
         """
         (language,) = _languages([fields])
         return self._scored(fields, language)
@@ -111,7 +111,7 @@ class ToneScorer:
             return Scored.nothing("No expected output and no tone profile to compare with.")
         answer = self._reader.voice(fields["answer"])
         if not answer.n_words:
-            return Scored.nothing("The answer has no word.")
+            return Scored.nothing("The answer has no words.")
         expected: list[Voice | None] = [self._reader.voice(truth) for truth in truths]
         found = [self._weighed(answer, truth, language) for truth in expected or [None]]
         measured = [scored for scored in found if scored.score is not None]
@@ -144,7 +144,7 @@ def weighed(
     weights: Mapping[Dimension, float],
     details: Sequence[Finding],
 ) -> Scored:
-    """The weighted mean of the dimensions that were measured; null where none counts."""
+    """The weighted mean of the dimensions that were measured; null if none counts."""
     total = math.fsum(weights[name] for name in scores)
     left_out = [name for name in weights if name not in scores]
     unmeasured = f" Not measured: {', '.join(left_out)}." if left_out else ""

@@ -37,11 +37,11 @@ class OmkInterval:
     Attributes
     ----------
     low, high, estimate : float
-        To four decimals, halves up.
+        Rounded half up to four decimals.
     samples : int
-        Resamples; 0 where none were needed.
+        Number of resamples; 0 if none were needed.
     significant : bool or None
-        Of a difference: whether 0 is outside the rounded bounds. None for other numbers.
+        For a difference, whether 0 is outside the rounded bounds; None for other numbers.
     """
 
     low: float
@@ -67,9 +67,9 @@ def bootstrap_mean_ci(
     Parameters
     ----------
     scores : sequence of float
-        None gives zeros, one gives itself, both with 0 ``samples``.
+        No score gives zeros and a single score itself, both with 0 ``samples``.
     alpha : float
-        One minus the level, between 0 and 1.
+        One minus the confidence level, between 0 and 1.
     samples : int
         Resamples.
     seed : int
@@ -96,7 +96,7 @@ def bootstrap_diff_ci(
     samples: int = 1000,
     seed: int = OMK_SEED,
 ) -> OmkInterval:
-    """The mean of one sample less that of another, not paired; zeros where one is empty.
+    """The mean of one sample minus that of another, unpaired; zeros if one is empty.
 
     Parameters and errors are those of :func:`bootstrap_mean_ci`.
     """
@@ -119,9 +119,9 @@ def bootstrap_paired_diff_ci(
     samples: int = 1000,
     seed: int = OMK_SEED,
 ) -> OmkInterval:
-    """The mean difference of pairs (control, treatment), treatment less control.
+    """The mean difference of pairs (control, treatment): treatment minus control.
 
-    Zeros without a pair. A single pair has bounds without width, which count as significant unless
+    Zeros without a pair. The bounds of a single pair have no width and count as significant unless
     they are 0. Parameters and errors are those of :func:`bootstrap_mean_ci`.
     """
     _check_options(alpha, samples)
@@ -146,16 +146,16 @@ def bootstrap_metric_ci(
     samples: int = 1000,
     seed: int = OMK_SEED,
 ) -> OmkInterval:
-    """Any number of some scores.
+    """A statistic of some scores.
 
     Parameters
     ----------
     scores : sequence of float
-        None gives zeros, with 0 ``samples``.
+        Without scores, zeros with 0 ``samples``.
     metric : callable
-        Takes scores in the order in which they were drawn, gives a number, NaN where there is none.
-        Such resamples are left out, where omk sorts them anywhere; without any other the bounds are
-        NaN.
+        Takes scores in the order in which they were drawn and returns a number, NaN if undefined.
+        Such resamples are left out, while omk sorts them arbitrarily; if there are no others, the
+        bounds are NaN.
     alpha, samples, seed
         As for :func:`bootstrap_mean_ci`.
     """
@@ -177,16 +177,16 @@ def ci_level_label(alpha: float) -> str:
 
 
 def mulberry32_indices(sizes: Sequence[int], n_resamples: int, seed: int) -> Iterator[Whole]:
-    """Places by the generator mulberry32, as omk draws them.
+    """Random places by the generator mulberry32, as in omk.
 
     Parameters
     ----------
     sizes : sequence of int
-        Each resample draws as many places from the first part of the rows as it has, then from the
-        next, and so on: (n,) for one sample, (n, m) for two that are not paired.
+        For each part of the rows, each resample draws as many places as the part has: (n,) for one
+        sample, (n, m) for two unpaired ones.
     n_resamples : int
     seed : int
-        Its lowest 32 bits count.
+        The seed; its lowest 32 bits are used.
 
     Yields
     ------

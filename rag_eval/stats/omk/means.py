@@ -83,7 +83,7 @@ class OmkEffectSize(JsonRecord):
     Attributes
     ----------
     cohens_d : float
-        By the pooled standard deviation; 0 where there is none.
+        By the pooled standard deviation; 0 if there is none.
     hedges_g : float
         The same less its bias for few values.
     primary : {"d", "g", "none"}
@@ -121,7 +121,7 @@ def stddev(values: Sequence[float]) -> float:
 
 
 def t_interval(values: Sequence[float]) -> TInterval:
-    """Where the mean of further runs could lie, at 95 %."""
+    """The 95 % prediction range of the mean of further runs."""
     center, spread = mean(values), stddev(values)
     if len(values) < 2:
         return TInterval(mean=center, lower=center, upper=center, stddev=0.0)
@@ -137,8 +137,8 @@ def t_interval(values: Sequence[float]) -> TInterval:
 def welch_t_test(a: Sequence[float], b: Sequence[float]) -> WelchTest:
     """Whether two means differ.
 
-    Without variance on both sides t is 0, and the means differ when they are not equal. Below two
-    values on a side nothing is said: zeros, not significant.
+    Without variance on both sides t is 0, and the means differ if they are not equal. With fewer
+    than two values on a side: zeros, not significant.
 
     References
     ----------
@@ -162,7 +162,7 @@ def welch_t_test(a: Sequence[float], b: Sequence[float]) -> WelchTest:
 
 
 def effect_size(a: Sequence[float], b: Sequence[float]) -> OmkEffectSize:
-    """Cohen's d and Hedges' g of two samples that are not paired; positive where ``a`` is higher.
+    """Cohen's d and Hedges' g of two unpaired samples; positive if ``a`` is higher.
 
     References
     ----------
@@ -192,8 +192,8 @@ def effect_size(a: Sequence[float], b: Sequence[float]) -> OmkEffectSize:
 def p_value_bucket(t: float, df: float) -> str:
     """The class of a two-sided p value: "<0.001", "<0.01", "<0.05" or "≥0.05".
 
-    Degrees of freedom are rounded down, but not below 1; above 30 the normal distribution stands
-    in. Without any, and for a ``t`` that is not finite, nothing is significant.
+    Degrees of freedom are rounded down, but not below 1; above 30 the normal distribution is used.
+    Without degrees of freedom, and for a ``t`` that is not finite, nothing is significant.
     """
     if not df > 0 or not math.isfinite(t):
         return _NOT_SIGNIFICANT

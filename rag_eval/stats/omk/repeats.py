@@ -25,7 +25,7 @@ Json = Mapping[str, Any]
 def variance_data(
     runs: Sequence[Json], *, bootstrap_samples: int = 1000, seed: int = OMK_SEED
 ) -> dict[str, Any] | None:
-    """Spread of variants over runs of the same evaluation, and how they compare.
+    """Spread of variants over runs of the same evaluation, and their comparisons.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def variance_data(
         Each with ``meta.variants``, ``summary`` by variant and ``results`` by sample, as in omk's
         reports.
     bootstrap_samples, seed : int
-        Of the intervals after each run, in which repeated scores of the same samples count as
+        Seed of the intervals after each run, which treat repeated scores of the same samples as
         independent.
 
     Returns
@@ -55,13 +55,13 @@ def variance_data(
 
 
 def stability_cv(report: Json) -> dict[str, Any] | None:
-    """The median over variants of the standard deviation in relation to the mean.
+    """The median over variants of the standard deviation divided by the mean.
 
     Parameters
     ----------
     report : mapping
-        With ``variance``, as :func:`variance_data` gives it. Variants whose mean is not above 0
-        are left out.
+        With ``variance``, as from :func:`variance_data`. Variants whose mean is not above 0 are
+        left out.
 
     Returns
     -------
@@ -85,15 +85,15 @@ def variant_summary(entries: Sequence[Json]) -> dict[str, Any]:
     Parameters
     ----------
     entries : sequence of mapping
-        Each with ``ok`` and perhaps ``compositeScore``, ``llmScore`` and ``layeredScores``. Scores
-        of 0 mean that there is none. Layers are those of samples that are ``ok``; composites and
-        judgements are counted whether they are or not.
+        Each with ``ok`` and perhaps ``compositeScore``, ``llmScore`` and ``layeredScores``. A score
+        of 0 counts as missing. Layers are those of samples that are ``ok``; composite scores and
+        judgements count in any case.
 
     Returns
     -------
     dict
-        Numbers under omk's names, null where nothing was scored. The standard deviation is that of
-        the population (n), and needs two scores.
+        Numbers under omk's names, null if nothing was scored. The standard deviation is that of the
+        population (n), and needs two scores.
     """
     composites = _above_zero(entries, lambda entry: entry.get("compositeScore"))
     succeeded = [entry for entry in entries if entry.get("ok")]

@@ -1,4 +1,4 @@
-"""Whether further repeats would move a mean: scores pooled repeat by repeat in, a verdict out."""
+"""Whether further repeats would change a mean: scores pooled repeat by repeat in, a verdict out."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def saturation(
     Parameters
     ----------
     cumulative_scores : sequence of sequences
-        All scores up to each repeat; each holds those before it.
+        All scores up to each repeat; each entry includes the earlier ones.
     method : {"bootstrap-ci-width", "slope", "plateau-height"}
         Relative change of the width of the mean's interval (one after a width of 0 counts as no
         change), change of the mean per score, or range of the last ``window_size + 1`` means.
     threshold : float, optional
-        At most so much, 0.05, 0.005 or 0.1 by default.
+        Largest value that counts as settled; 0.05, 0.005 or 0.1 by default.
     window_size : int
-        So many checkpoints in a row.
+        Number of consecutive checkpoints.
     bootstrap_samples, seed : int
         Of the intervals.
 
@@ -128,7 +128,7 @@ def saturation(
     Raises
     ------
     InputError
-        For options out of range, or scores that shrink from one checkpoint to the next.
+        For options out of range, or if a checkpoint has fewer scores than the one before.
     """
     one_of(method, "method", METHODS)
     limit = THRESHOLDS[method] if threshold is None else from_zero(threshold, "threshold")

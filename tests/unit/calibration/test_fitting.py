@@ -307,7 +307,7 @@ def test_which_metric_must_be_known(batch: BatchEvalResult) -> None:
         calibrate([0.5], [1], metric="faith")
     with pytest.raises(InputError, match="metric must be named unless scores is a batch result"):
         calibrate([0.5], [1])
-    with pytest.raises(InputError, match="signature is that of the result; leave it out"):
+    with pytest.raises(InputError, match="the result has its own signature; leave out signature"):
         calibrate(batch, labels, metric="faithfulness", signature=SIGNATURE)
     with pytest.raises(InputError, match="signature must be a Signature, got dict"):
         calibrate([0.5], [1], metric="faithfulness", signature={})  # type: ignore[arg-type]

@@ -62,7 +62,7 @@ def test_a_comparison_begins_with_what_changed_and_the_rows_that_moved(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     old, new = files
-    write_comparison_page(compare(old, new), new, tmp_path / "c.html", "rag-eval compare")
+    write_comparison_page(compare(old, new), new, tmp_path / "c.html", "rag-eval compare", old=old)
     root = page_at(tmp_path / "c.html")
     assert root.by_id("verdict").one("h1").text.strip() == "1 REGRESSED"
     assert root.by_id("verdict").all(cls="badge") == [], "a comparison has no verdict"
@@ -73,6 +73,10 @@ def test_a_comparison_begins_with_what_changed_and_the_rows_that_moved(
     moved = root.all("tbody", cls="sample")[0]
     assert re.fullmatch(r"▼ −0\.\d{3}", moved.one("td", data_metric="change").text)
     assert moved.one("td", data_metric="change").classes >= {"worse"}
+    heads = [each.text for each in moved.one("div", cls="texts").all("h3")]
+    assert heads[1:3] == ["Answer", "Answer in the baseline"]
+    same = root.all("tbody", cls="sample")[-1]
+    assert "Answer in the baseline" not in same.text, "it is the same"
     assert re.search(r"✗ 0\.\d\d baseline 1\.00 threshold", moved.one("p", cls="reason-head").text)
     assert root.all("tbody", cls="sample")[-1].one("td", data_metric="change").text == "0"
     assert root.by_id("reproduce").one("code").text == "rag-eval compare"
@@ -85,8 +89,9 @@ def test_a_gate_has_its_verdict_and_every_baseline(
     same = tmp_path / "same.json"
     same.write_bytes(new.read_bytes())
     report = gate(new, [same, old], guards=Guards(min_mean={"faithfulness": 0.1}))
-    write_gate_page(report, new, tmp_path / "g.html")
+    write_gate_page(report, new, tmp_path / "g.html", baselines=[str(same), str(old)])
     root = page_at(tmp_path / "g.html")
+    assert "Answer in the baseline" in root.all("tbody", cls="sample")[0].text
     assert root.by_id("verdict").attributes["data-passed"] == "false"
     assert root.by_id("verdict").one("h1").text == "✗ FAIL REGRESSED: 1 of 3 gates failed"
     gates = [line.text for line in root.by_id("verdict").one("ul", cls="gates").all("li")]
@@ -98,6 +103,7 @@ def test_a_gate_has_its_verdict_and_every_baseline(
     assert str(same) in second.text
     assert row_ids(root)[0] in {f"q{n}" for n in range(2, 10)}
     assert "if nothing changed, a build fails at most" in root.by_id("verdict").text
+    assert root.by_id("report").text.count("answers differ in 8 of 14 rows") == 1
 
 
 def test_scores_without_texts_have_a_page_that_says_so(
@@ -179,14 +185,17 @@ def test_every_metric_has_a_trend_with_intervals_and_verdicts(
     assert lines[0].all("td")[-1].text.startswith("0.75 0.")
 
 
-def test_a_line_ends_where_settings_change(records: list[RunRecord], tmp_path: Path) -> None:
-    signature = scored(1, 2).signature
-    changed = [replace(records[0], signature=signature), *records[1:]]
+@every_row("field", ["signature", "dataset_hash"])
+def test_a_line_ends_where_data_or_settings_change(
+    records: list[RunRecord], tmp_path: Path, field: str
+) -> None:
+    other: dict[str, Any] = {"signature": scored(1, 2).signature, "dataset_hash": "f" * 64}
+    changed = [replace(records[0], **{field: other[field]}), *records[1:]]
     root = history_page(changed, tmp_path)
     card = root.one("article", data_metric="faithfulness")
     assert len(card.all("polyline")[0].attributes["points"].split()) == 4
-    assert "no earlier run to compare with" in card.text
-    assert "Settings that can change a score differ" in root.by_id("verdict").text
+    assert "the run before has other data or settings" in card.text
+    assert "A line ends where they change" in root.by_id("verdict").text
 
 
 @every_row("n_runs", [0, 1])
@@ -194,6 +203,8 @@ def test_few_runs_have_a_page(records: list[RunRecord], tmp_path: Path, n_runs: 
     root = history_page(records[:n_runs], tmp_path)
     assert len(root.all("article")) == 2 * n_runs
     assert ("No matching runs." in root.by_id("trends").text) == (n_runs == 0)
+    assert ("no earlier run to compare with" in root.by_id("trends").text) == (n_runs == 1)
+    assert "A line ends" not in root.by_id("verdict").text
 
 
 def test_texts_of_a_store_are_texts(records: list[RunRecord], tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from rag_eval.gating import Guards, gate
 from rag_eval.metrics.own import metric
 from rag_eval.metrics.registry import unregister
 from rag_eval.metrics.seven import GROUNDED_METRICS
-from rag_eval.reports.figures import gap_text
+from rag_eval.reports.figures import gap_text, shown_name
 from rag_eval.reports.notebook_batch import summary_html
 from rag_eval.reports.notebook_elements import RED
 from rag_eval.reports.page.passages import joined_spans
@@ -200,7 +200,7 @@ def test_a_batch_shows_its_statistics_and_its_worst_rows(batch: BatchEvalResult)
     found = page(batch)
     assert found.text.startswith(f"no verdict {batch.n_passed} of 66 samples passed")
     for name, aggregate in batch.aggregates.items():
-        row = found.row(name)
+        row = found.row(shown_name(name).replace("\N{NO-BREAK SPACE}", " "))
         interval = aggregate.interval
         assert interval is not None
         gap = gap_text(aggregate.n, aggregate.n_rows)

@@ -30,6 +30,7 @@ def test_it_says_the_verdict_its_reason_and_each_metric() -> None:
     assert "2 samples from data/samples.jsonl, 1 passed." in lines
     assert "| faithfulness | 0.50 | 0.09 to 0.91 | 2/2 | 50 % | 0.7 |" in lines
     assert any(line.startswith("| **composite** | 0.50 |") for line in lines)
+    assert any(line.startswith("| hallucination_rate (1 = none) | 0.50 |") for line in lines)
 
 
 def test_a_failed_row_opens_to_its_texts_and_to_findings_by_metric() -> None:

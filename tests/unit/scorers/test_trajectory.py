@@ -229,7 +229,7 @@ def test_a_structure_that_holds_itself_is_refused() -> None:
         trajectory_of([step])
     args: list[Any] = []
     args += [args, args]
-    with pytest.raises(InputError, match="toolArgs of step 's': no JSON value"):
+    with pytest.raises(InputError, match="toolArgs of step 's': not a JSON value"):
         compare_trajectories(steps("s", toolArgs=args), steps("s", toolArgs=[]))
 
 
@@ -254,7 +254,7 @@ def test_steps_that_share_their_children_do_not_take_for_ever(
 @every_row("value", [{1, 2}, b"x", object(), 10**5000], ids=["set", "bytes", "object", "digits"])
 def test_a_value_that_is_no_json_is_refused_where_it_is_compared(value: Any) -> None:
     assert compare_trajectories(steps("s", toolArgs=value), [{"name": "s"}]).score == 1
-    with pytest.raises(InputError, match="toolArgs of step 's': no JSON value"):
+    with pytest.raises(InputError, match="toolArgs of step 's': not a JSON value"):
         compare_trajectories(steps("s", toolArgs=value), steps("s", toolArgs=1))
 
 
