@@ -138,7 +138,7 @@ def kind_of(value: object) -> str:
 
 
 def glance(value: object, most: int = 80) -> str:
-    """A value for a message, in at most so many characters, whatever it is."""
+    """Any value for a message, with a limited number of characters."""
     try:
         return _GLANCE.repr(value)[:most]
     except Exception:

@@ -341,7 +341,7 @@ def paired_tfidf_similarity(
     Raises
     ------
     InputError
-        Unequal lengths or shapes, or counts that are none.
+        For unequal lengths or shapes, or invalid counts.
     """
     where = "paired_tfidf_similarity"
     if _are_matrices(where, left, right):
@@ -373,7 +373,7 @@ def paired_ngram_overlap(
     Raises
     ------
     InputError
-        Unequal lengths or shapes, counts that are none, or another ``n``.
+        For unequal lengths or shapes, invalid counts, or another ``n``.
     """
     where = "paired_ngram_overlap"
     if not _is_window(n):

@@ -107,7 +107,7 @@ def _error_inside(answer: bytes) -> JudgeCallError | None:
 
 
 def token_count(usage: object, name: str) -> int | None:
-    """A count in what a server says of usage; None where there is none to be believed."""
+    """A count in what a server says of usage; None if there is none to be believed."""
     value = usage.get(name) if isinstance(usage, dict) else None
     return value if type(value) is int and value >= 0 else None
 
@@ -144,7 +144,7 @@ class ServerError:
 
 
 def server_error(error: BaseException) -> ServerError | None:
-    """The answer that an SDK's exception is about; None where there was none."""
+    """The answer that an SDK's exception is about; None if there was none."""
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None)
     if response is None or not isinstance(status, int):

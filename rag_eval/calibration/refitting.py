@@ -196,7 +196,7 @@ class WeighableRows:
 
 
 def is_enough(good: Flags) -> bool:
-    """Whether so many rows of each class allow a refit."""
+    """Whether there are enough rows of each class for a refit."""
     n_good = int(good.sum())
     return len(good) >= LEAST_ROWS and min(n_good, len(good) - n_good) >= LEAST_OF_CLASS
 

@@ -24,7 +24,7 @@ from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval
 
 FEW_LABELS: Final = 30
-"""Below so many labels a calibration comes with a warning."""
+"""With fewer labels a calibration comes with a warning."""
 
 FORMAT_VERSION: Final = 2
 """Of calibration files; goes up when an older reader would misread one."""

@@ -110,7 +110,7 @@ class GateOutcome:
     gate : {"min_pass_rate", "min_mean", "max_mean", "regression", "max_judge_failures", ...}
         A stored run has more: see :class:`rag_eval.gating.guards.Guards`.
     metric_id : MetricId or None
-        None where the gate is not about one metric.
+        None if the gate is not about one metric.
     found, wanted : float or None
         Value and limit. For a regression: the difference from the baseline's mean and the largest
         accepted loss, with its sign. ``found`` is None without scores.

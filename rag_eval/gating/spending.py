@@ -33,7 +33,7 @@ def spending_of(
     If nothing changed since the line began, the chance that any of its gates shows a regression is
     at most ``alpha``: as long as no gate failed, the last passing run is the run before, so each
     gate tests pairs of runs that do not depend on the scores, and their levels add up to at most
-    ``alpha``, however the tests depend on each other. Guards, and limits that are no tests, are not
+    ``alpha``, however the tests depend on each other. Guards, and limits without a test, are not
     part of it. Each pin of another run begins a new line.
 
     A run keeps its number in the store: to gate it again spends nothing more.

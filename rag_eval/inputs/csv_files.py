@@ -179,7 +179,7 @@ class CellReader:
         return cell or None
 
     def _contexts(self, cell: str) -> Any:
-        """The cell, or the parts of it where it is no list."""
+        """The cell, or its parts if it is not a list."""
         if not cell or cell.isspace():
             return []
         if self._separator is not None:

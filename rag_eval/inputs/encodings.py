@@ -1,4 +1,4 @@
-"""Text files in other encodings than UTF-8: read as UTF-8, and recognised where nobody said so."""
+"""Text files in other encodings than UTF-8: read as UTF-8, and recognised if none is named."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Recoded(io.RawIOBase):
         return True
 
     def read1(self, n_bytes: int) -> bytes:
-        """Some bytes, at most so many; none at the end."""
+        """Up to this many bytes; none at the end."""
         while not self._rest and not self._at_end:
             chunk: bytes = self._file.read1(_CHUNK_BYTES)  # type: ignore[attr-defined]
             self._at_end = not chunk

@@ -49,7 +49,7 @@ def excel_blocks(
     Raises
     ------
     InputError
-        When it is no sound workbook, has no rows, or has one that is longer than a row may be.
+        If it is not a valid workbook, has no rows, or has one that is longer than a row may be.
     MissingExtraError
         Without openpyxl.
     """

@@ -246,7 +246,7 @@ class _RowReader:
         self.ordinals: list[int] = []
 
     def add(self, row: object, number: int) -> None:
-        """Add the next row, or its fault when it is no object."""
+        """Add the next row, or its fault if it is not an object."""
         if isinstance(row, dict):
             self.rows.append(row)
             self.numbers.append(number)

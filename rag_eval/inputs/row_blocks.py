@@ -109,7 +109,7 @@ class RowBlock:
 
 
 def are_one_block(n_rows: int | None) -> bool:
-    """Whether so many samples come as one block; None for a number that is not known."""
+    """Whether this many samples come as one block; None for an unknown number."""
     return n_rows is not None and n_rows <= _FIRST_BLOCK_ROWS
 
 

@@ -26,7 +26,7 @@ def fields_of(sample: SampleLike, names: Iterable[str]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        For a text that is none, contexts that are no list of texts, and two spellings of a field
+        For a text of another type, contexts that are no list of texts, and two spellings of a field
         with two values.
     """
     own: Mapping[str, Any] = _as_mapping(sample)
@@ -44,13 +44,13 @@ def fields_of(sample: SampleLike, names: Iterable[str]) -> dict[str, Any]:
 
 
 def block_fields(block: SampleBlock, names: Sequence[str]) -> list[dict[str, Any]]:
-    """The same for every row of a block; columns that are no field of ours count, too."""
+    """The same for every row of a block; columns that are not our fields count as well."""
     read = {name: block.values(name) for name in columns_named(names)}
     columns = {name: values for name, values in read.items() if any(v is not None for v in values)}
     rows: list[dict[str, Any]] = []
     for index in range(len(block)):
         sample = _as_mapping(block.sample(index))
-        # Rows of a table come without the columns that are no field of ours.
+        # Rows of a table come without the columns that are not our fields.
         beside = {
             name: values[index]
             for name, values in columns.items()
@@ -104,7 +104,7 @@ def columns_named(names: Iterable[str]) -> list[str]:
 
 
 def _spellings(names: Iterable[str]) -> list[str]:
-    """Names of columns that are no field of every block, in either spelling."""
+    """Names of columns that are not a field of every block, in either spelling."""
     others = [name for name in names if name not in _OWN_FIELDS]
     return list(dict.fromkeys(spelling for name in others for spelling in (name, camel_case(name))))
 
@@ -291,7 +291,7 @@ def field_columns(block: SampleBlock, names: Sequence[str]) -> FieldColumns:
     Raises
     ------
     SampleError
-        For the first row that has a field that is none.
+        For the first row with an invalid field.
     """
     columns = plain_columns(block, names)
     if columns is None:

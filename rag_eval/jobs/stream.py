@@ -196,7 +196,7 @@ class RowStream:
         self._is_read = True
 
     def _share_done(self, n_rows: int) -> float | None:
-        """How much of the input so many scored rows are; None if that cannot be said.
+        """How much of the input this many scored rows are; None if unknown.
 
         Files are read ahead of what is scored and judged, small ones to their end before anything
         is: what share was read says how many rows there are, and not how many are done.

@@ -99,7 +99,7 @@ def value_of(
 
 
 def marked_object(text: str, mark: str) -> dict[str, Any] | None:
-    """The JSON object in a text that bears the mark, without it; None where there is none.
+    """The JSON object in a text that bears the mark, without it; None if there is none.
 
     An object inside of another that bears the mark belongs to that. A judge may repeat itself, but
     where two objects differ there is no saying which is meant: the last would be a second thought
@@ -215,7 +215,7 @@ def is_cut(text: str) -> bool:
 
 
 def _outermost(text: str, before: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Where objects may begin, up to a place, and what they hold; None where it is not JSON."""
+    """Where objects may begin, up to a place, and what they hold; None if it is not JSON."""
     end = tries = 0
     for opening in _OPENING.finditer(text):
         start = opening.start()

@@ -16,7 +16,7 @@ def measured(score: float | None) -> float | None:
 
 
 def mean_of(scores: Iterable[float | None]) -> float | None:
-    """Mean of the scores that there are, within their range; None where there are none."""
+    """Mean of the scores that there are, within their range; None if there are none."""
     found = [score for score in scores if score is not None]
     if not found:
         return None

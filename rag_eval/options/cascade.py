@@ -103,14 +103,14 @@ def unjudged_scores(plan: Plan, metric: MetricId, native: Scores) -> Scores:
 
 
 def unjudged_passes(plan: Plan, metric: MetricId, native: float) -> bool:
-    """Whether a row of this native score passes when nobody judges it."""
+    """Whether a row with this native score passes if it is not judged."""
     (score,) = unjudged_scores(plan, metric, np.array([native])).tolist()
     threshold = plan.thresholds[metric]
     return threshold is None or score >= threshold
 
 
 def _native_cut(plan: Plan, metric: MetricId) -> float:
-    """From which native score a row passes that nobody judged.
+    """The native score from which a row passes without a judgement.
 
     The default threshold; of a metric that has none, the middle of its band: whoever is not judged
     is on one side of it.

@@ -156,7 +156,7 @@ class Option:
     default : object
         None if there is none, or no one value is it.
     unset : str
-        The default in words, where it is no value.
+        The default in words, if it is not a value.
     more : str
         What the docstring and the page of options say beyond ``help``.
     takes : str
@@ -332,7 +332,7 @@ def normalized(options: Mapping[str, Any], owner: str, form: type) -> dict[str, 
     Raises
     ------
     TypeError
-        For a name that is no option of ``form``; the message suggests the nearest.
+        For a name that is not an option of ``form``; the message suggests the nearest one.
     InputError
         For an unknown metric, two spellings with different values, or a value that is invalid for
         its option.

@@ -110,7 +110,7 @@ def scorer_options(
     Raises
     ------
     InputError
-        For a name that is no scorer among the columns, and for two spellings of one.
+        For a name that is not a scorer among the columns, and for two spellings of one.
     """
     found: dict[MetricId, Mapping[str, Any]] = {}
     given = options.get("scorer_options") or {}

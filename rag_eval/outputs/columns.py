@@ -135,7 +135,7 @@ class ScoreColumns:
             self._seen.add(name)
 
     def notes(self) -> list[str]:
-        """Columns of the input that no row had: in JSON lines that is no error of any row."""
+        """Columns of the input that no row had: in JSON lines that is not an error of a row."""
         unseen = [name for name in self.extra if name not in self._seen]
         return [f"column {name!r} is null in every row" for name in unseen]
 

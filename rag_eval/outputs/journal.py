@@ -88,7 +88,7 @@ class Journal:
             return False
 
     def cut(self, n_bytes: int) -> None:
-        """Truncate the journal to so many bytes."""
+        """Truncate the journal to this many bytes."""
         # Not by the file, which would write first what had no room on the disk.
         os.ftruncate(self._file.fileno(), n_bytes)
         os.fsync(self._file.fileno())

@@ -127,7 +127,7 @@ def _in_main_thread() -> bool:
 
 
 class StopFlag:
-    """Says to the threads of a run that nobody waits for them any more.
+    """Tells the threads of a run that nothing waits for them any more.
 
     Attributes
     ----------

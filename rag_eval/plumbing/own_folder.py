@@ -134,7 +134,7 @@ class OwnFolder:
 
 
 class OwnFile:
-    """A file in a folder of ours; it has the methods of a ``Path`` that writing takes."""
+    """A file in our folder; it has the methods of a ``Path`` that writing needs."""
 
     def __init__(self, folder: OwnFolder, name: str) -> None:
         self._folder = folder

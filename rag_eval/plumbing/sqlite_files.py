@@ -41,7 +41,7 @@ def connected(path: Path) -> sqlite3.Connection:
 def _check_journal(path: Path) -> None:
     """Refuse a journal that names a file: SQLite deletes that file, whatever it is.
 
-    Journals of ours never do: they are of one database.
+    Our journals never do: they belong to one database.
     """
     # As SQLite does, which puts journals beside the file that a link leads to.
     journal = f"{os.path.realpath(path)}-journal"
@@ -108,7 +108,7 @@ def make_file(path: Path) -> None:
     Raises
     ------
     InputError
-        When something that is no file has the name, or the file of another user who may have put
+        If something that is not a file has the name, or the file of another user who may have put
         it there for us to find.
     """
     _check_place(path.absolute())

@@ -60,7 +60,7 @@ def _remove_leftovers(target: Path) -> None:
 
 
 def _remove_leftover(path: Path) -> None:
-    """Remove a file of this user that nobody has locked; leave all else."""
+    """Remove a file of this user that is not locked; leave everything else."""
     with suppress(OSError):
         handle = os.open(path, _ONLY_THIS_FILE | os.O_NONBLOCK)
         try:

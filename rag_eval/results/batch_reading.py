@@ -235,7 +235,7 @@ def read_row(row: Mapping[str, Any]) -> EvalResult:
     Raises
     ------
     InputError
-        When it is none; the message names the field.
+        For an invalid value; the message names the field.
     """
     found = Fields(row)
     try:

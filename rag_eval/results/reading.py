@@ -189,7 +189,7 @@ class ResultFile:
                 yield from self._document(file.content())
 
     def _unnamed(self, data: bytes) -> _Undecoded:
-        """A pipe or a text, whose form is told by how it begins."""
+        """A pipe or a text; its beginning tells the form."""
         for mark, what in _NOT_TEXT.items():
             if data.startswith(mark):
                 raise InputError(f"{self.source} contains {what}")

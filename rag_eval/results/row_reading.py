@@ -76,7 +76,7 @@ def settings_of(file: Fields) -> VerdictSettings | None:
 
 
 def regressions_of(file: Fields) -> list[MetricRegression] | None:
-    """What a run said of each metric beside its baseline; None if it had none."""
+    """The comparison of each metric with a baseline in a run; None without a baseline."""
     if file.get("regressions") is None:
         return None
     found = file.each("regressions", _regression)

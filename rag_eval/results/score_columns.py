@@ -25,7 +25,7 @@ _NOTHING: Final = (np.nan, int(NullReason.SKIPPED), NOT_JUDGED)
 
 
 class ScoreColumns:
-    """Columns of so many metrics, or of more with later rows.
+    """Columns of this many metrics, or of more with later rows.
 
     A row takes 10 bytes for each metric and 9 more.
 

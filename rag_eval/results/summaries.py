@@ -148,7 +148,7 @@ def checked_baseline(
     Raises
     ------
     InputError
-        When it is no result, or was scored under other settings.
+        If it is not a result, or was scored under other settings.
     """
     if given is None:
         return None, []

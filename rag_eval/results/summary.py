@@ -83,7 +83,7 @@ def batch_of(
 def _fields(
     plan: Plan, n_rows: int, n_passed: int, refusals: Refusals, run: RunFacts
 ) -> dict[str, Any]:
-    """The fields of a :class:`BatchSummary` that are no statistics."""
+    """The fields of a :class:`BatchSummary` that are not statistics."""
     judging = run["judging"]
     return {
         "metrics": plan.columns,

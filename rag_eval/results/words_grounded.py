@@ -1,4 +1,4 @@
-"""The grounded profile in words: what the scores of a row are made of -> explanations, signals."""
+"""The texts of the grounded profile: the parts of a row's scores -> explanations, signals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SENTENCE_CUT: Final = 0.60
 
 
 REFUSED_ALTHOUGH: Final = "Refused although relevant contexts were retrieved"
-"""What is said of an answer that declines where it need not have."""
+"""The signal for an answer that declines although it need not."""
 _OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 _NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
 
@@ -148,7 +148,7 @@ def _window(found: SentenceEvidence) -> str:
 class _Claims(NamedTuple):
     """Sentences of a text, and of those below the cut that claim something what chunks have.
 
-    ``low`` has the place of each, what is said of it, its text and its chunk.
+    ``low`` has the place of each, its remark, its text and its chunk.
     """
 
     evidence: tuple[SentenceEvidence, ...]

@@ -1,4 +1,4 @@
-"""The overlap profile in words: what the scores of a row are made of -> explanations, signals.
+"""The texts of the overlap profile: the parts of a row's scores -> explanations, signals.
 
 Wording, severities and limits are those of rag-eval-node-ts 0.3.2, to the letter.
 """

@@ -133,7 +133,7 @@ def _unpacked_array(data: bytes, shape: tuple[int, ...], kind: str) -> npt.NDArr
 
 
 def _unpacked(data: bytes, most: int) -> bytes:
-    """Decompressed data, if it is no larger than the limit."""
+    """Decompressed data, if within the limit."""
     unpacker = zlib.decompressobj()
     found = unpacker.decompress(data, most + 1)
     if len(found) > most:

@@ -61,7 +61,7 @@ _MOST_DETAILS: Final = 20
 
 @functools.lru_cache(maxsize=256)
 def measure_of(metric: MetricId) -> Metric | None:
-    """The contract of a measure, by its canonical name; None if it is no such name."""
+    """The contract of a measure, by its canonical name; None if it is not such a name."""
     measure = read_name(metric)
     if measure is None or measure.name != metric:
         return None

@@ -31,7 +31,7 @@ def parsed(text: str) -> Any:
 
 
 def number_of(value: object) -> float:
-    """``Number(value)`` of a plain JSON value; NaN for what is none, and for lists and objects.
+    """``Number(value)`` of a plain JSON value; NaN for other values, and for lists and objects.
 
     A text may have space around it, be empty, which is 0, and be of base 2, 8 or 16 (``0xff``).
     """

@@ -67,7 +67,7 @@ def load_lexicon(source: Mapping[str, float] | str | Path | None = None) -> Lexi
     source : mapping, path or None
         Words to finite numbers; or a UTF-8 file with a word, a tab and a number a line, as AFINN
         comes, where empty lines and those that begin with ``#`` and have no tab are left out. None
-        is the list that comes along: English, -5 to 5, from the lexicon of VADER.
+        is the built-in list: English, -5 to 5, from the lexicon of VADER.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def sentiment(text: str, lexicon: Lexicon | None = None) -> Sentiment:
     Parameters
     ----------
     lexicon : mapping, optional
-        As :func:`load_lexicon` gives it; None is the list that comes along.
+        As from :func:`load_lexicon`; None for the built-in list.
     """
     tokens = sentiment_tokens(text)
     total = 0.0

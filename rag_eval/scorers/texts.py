@@ -9,7 +9,7 @@ MOST_CHARACTERS: Final = 80
 
 
 def cut(text: str, most: int = MOST_CHARACTERS) -> str:
-    """A text of at most so many characters; an ellipsis ends one that was longer."""
+    """A text cut at this many characters, with an ellipsis if it was longer."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

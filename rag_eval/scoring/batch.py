@@ -106,7 +106,7 @@ class Results(Sequence[EvalResult]):
 
 
 class ScoreMatrix:
-    """A sink: the scores and null reasons of all rows, and what a judge said of them."""
+    """A sink: the scores and null reasons of all rows, and their judgements."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -125,12 +125,12 @@ class ScoreMatrix:
 
     @property
     def judged(self) -> list[JudgedRowScores]:
-        """What a judge said of each row; nothing where none was asked."""
+        """The judgements of each row; empty without a judge."""
         return [row for _, _, rows in self._blocks for row in rows]
 
 
 def _remedy(samples: object) -> str:
-    """What to do with samples that are no list of samples, after what they are."""
+    """Advice for samples that are not a list of samples, by what they are."""
     if isinstance(samples, (str, Path)):
         return f". To score a file: run_file({str(samples)!r:.80})"
     if isinstance(samples, EvalSample):

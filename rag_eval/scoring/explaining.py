@@ -1,4 +1,4 @@
-"""One row -> its scores, and these put into words."""
+"""One row -> its scores, with explanations."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class JudgeRun:
         """Wait until something is finished; Ctrl-C is raised here."""
         while not uninterrupted(news.wait, _LOOK_EVERY_S):
             if on_rows is not None:
-                # Progress is told by the thread that wants it.
+                # Progress is reported by the thread that wants it.
                 on_rows(self._judge.n_done)
         uninterrupted(news.clear)
         self._check_available()
@@ -257,7 +257,7 @@ class _Flag:
 
 
 def _in_pieces(blocks: Iterable[ScoredBlock], n_rows: int) -> Iterator[ScoredBlock]:
-    """Blocks of at most so many rows; those of objects in memory as they are."""
+    """Blocks of at most this many rows; those of objects in memory are unchanged."""
     for block in blocks:
         if block.rows.origin is None or len(block.scores) <= n_rows:
             yield block

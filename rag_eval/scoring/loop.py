@@ -39,7 +39,7 @@ class ScoringLoop:
     progress : Progress, optional
         Told how many rows are done.
     share_done : callable, optional
-        Tells what share of the input so many rows are, where the input does not tell its length.
+        Returns the share of the input that this many rows are, if its length is unknown.
     n_rows : int
         Rows that an earlier run has left in the sinks.
     is_whole : bool

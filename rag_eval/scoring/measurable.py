@@ -98,7 +98,7 @@ class Measurability:
         return tuple(metric for metric, is_null in columns if is_null)
 
     def left_out(self, found: Sequence[FieldMap] = ()) -> tuple[MetricId, ...]:
-        """Those of them that nobody asked for by name, and whose fields the data does not have."""
+        """Those that were not requested by name and whose fields the data does not have."""
         null = self.metrics
         if len(null) == len(self._plan.columns):
             return tuple(metric for metric in null if self._lacks_truth(metric, found))
@@ -322,7 +322,7 @@ class FoundLines:
     source : Input
     measured : Measurability
     tell : callable or None
-        Gets the lines; None if nobody listens.
+        Called with the lines; None if they are not wanted.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: what several coders said of the same units in, their reliability out."""
+"""Krippendorff's alpha: ratings of the same units by several coders in, reliability out."""
 
 from __future__ import annotations
 

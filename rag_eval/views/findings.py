@@ -48,7 +48,7 @@ def _signal_line(signal: EvalSignal) -> str:
 
 
 def check_line(finding: Mapping[str, Any]) -> str:
-    """A check that failed: what was expected, what was found, and what is said of it."""
+    """A failed check: the expected value, the actual value, and its message."""
     parts = [f"{finding.get('check', 'check')} failed"]
     parts += [
         f"{name} {finding[name]}"

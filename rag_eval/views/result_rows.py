@@ -1,4 +1,4 @@
-"""A result file in; its rows one at a time, one of them, or what is said of all, out.
+"""A result file in; its rows one at a time, one of them, or the summary, out.
 
 No more of a file of lines is in memory than a row and the scores.
 """
@@ -60,7 +60,7 @@ def raw_rows(file: ResultFile) -> Iterator[RawRow]:
     Raises
     ------
     InputError
-        At the first that is none, and for a file without rows.
+        At the first invalid row, and for a file without rows.
     """
     for number, (_, row) in enumerate(file.result_rows()):
         yield RawRow(number, row, file.source)
@@ -138,7 +138,7 @@ def rows_with_id(file: ResultFile, wanted: str, field: str = "id") -> list[RawRo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """What is said of all rows of a file.
+    """The summary of a file.
 
     Attributes
     ----------

@@ -244,7 +244,7 @@ def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> M
         options["stemmer"] = "snowball"
     try:
         return evaluate(sample, [metric], **options).metrics[metric]
-    except RagEvalError:  # an extra that is not there, or texts that are none
+    except RagEvalError:  # a missing extra, or invalid texts
         return None
 
 
@@ -282,7 +282,7 @@ def _overlap_rows(asked: list[_Asked], known: dict[str, Any]) -> Iterator[RowSen
         settings = OverlapSettings.from_options(known)
         batch = read_rows(rows, 0, FieldNeeds.of(_METRICS)).pack()
         details = kernels.all_overlap_details(batch, settings, metric_numbers(_METRICS))
-    except RagEvalError:  # settings that are none, or texts that are none
+    except RagEvalError:  # invalid settings or texts
         for one in asked:
             if len(asked) > 1:
                 yield from _overlap_rows([one], known)

@@ -36,7 +36,7 @@ def truths_of(result: EvalResult) -> tuple[str, ...]:
 
 
 DECLINES: Final = "declines to answer"
-"""What is said of a row whose answer does."""
+"""The remark on a row whose answer declines."""
 ALTHOUGH: Final = ", although relevant contexts were retrieved"
 """... where it need not have."""
 

@@ -71,7 +71,7 @@ class OmkVerdict:
     gap_signal: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values, ``per_pair`` null where there is none."""
+        """As JSON values, ``per_pair`` null if there is none."""
         return {
             "level": self.level,
             "per_pair": [pair.to_dict() for pair in self.pairs] or None,

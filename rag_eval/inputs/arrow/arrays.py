@@ -409,7 +409,7 @@ def open_arrow(obj: Any) -> ArrowSource:
     Raises
     ------
     InputError
-        When it is no table, or cannot be read; the message says what the producer says.
+        If it is not a table or cannot be read; the message includes that of the producer.
     ImportError
         When its library needs one that is not installed.
     """

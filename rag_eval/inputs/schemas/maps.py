@@ -58,7 +58,7 @@ class FieldMap:
         an object, ``a[]`` each item of a list, ``a[].b`` a member of each item. A key of a row
         that is spelled like the whole path goes before the members that the path names.
     unused : tuple of str
-        Columns that are no field of ours.
+        Columns that are not our fields.
     """
 
     schema: str

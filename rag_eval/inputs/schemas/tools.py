@@ -65,7 +65,7 @@ class Shape:
         A column that nothing else has: with it, rows have this form and no other; without it, they
         do not. Empty when there is no such column.
     others : tuple of str
-        Columns that are none of our fields, whatever they are called.
+        Columns that are not our fields, whatever their names are.
     """
 
     paths: dict[str, tuple[str, ...]]
@@ -133,7 +133,7 @@ SHAPES: Final[dict[str, tuple[Shape, ...]]] = {
             ground_truth="ground_truth ground_truths",
         ),
     ),
-    # `context` is what ideally would have been retrieved: no metric of ours reads it.
+    # `context` is what ideally would have been retrieved: our metrics do not read it.
     "deepeval": (
         _shape(
             others="context",

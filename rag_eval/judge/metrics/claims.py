@@ -179,7 +179,7 @@ async def _extracted(steps: RowSteps, text: str, tally: Tally) -> list[str]:
 
 
 def too_many(reply: ClaimsReply) -> str | None:
-    """What is wrong with a reply of too many claims; None where they are not."""
+    """What is wrong with a reply of too many claims; None if they are not."""
     return f"list at most {MOST_CLAIMS} claims" if len(reply.claims) > MOST_CLAIMS else None
 
 

@@ -30,7 +30,7 @@ class JudgedRow:
     contexts : sequence of str or None
         Chunks in rank order. An empty list is not the same as none given.
     ground_truths : sequence of str
-        The acceptable answers; empty where none is known.
+        The acceptable answers; empty if none is known.
     """
 
     question: str | None = None

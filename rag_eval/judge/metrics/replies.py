@@ -81,7 +81,7 @@ def numbering_complaint(numbers: Iterable[int], n_wanted: int, what: str) -> str
     Returns
     -------
     str or None
-        In words for the judge; None where each number of at least 0 is there exactly once.
+        In words for the judge; None if each number of at least 0 is there exactly once.
     """
     counts = Counter(numbers)
     wanted = range(n_wanted)

@@ -72,7 +72,7 @@ def row_data(
     old : mapping
         The scores of the row in the baseline.
     n_known : int
-        Texts of up to so many characters are on the page already, where they are searched.
+        Texts of up to this many characters are already on the page, for the search.
     """
     told = [
         _told(views, texts.contexts, limits, limits.text)

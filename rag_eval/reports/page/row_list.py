@@ -189,7 +189,7 @@ class _Details:
         return first
 
     def _cut(self, rows: Sequence[_Opened]) -> Iterator[list[tuple[_Opened, bytes]]]:
-        """Rows with their data, in blocks that are unpacked in no time."""
+        """Rows with their data, in blocks small enough to be unpacked at once."""
         block: list[tuple[_Opened, bytes]] = []
         n_bytes = 0
         for row, views, limits in rows:

@@ -24,7 +24,7 @@ from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Optio
 from rag_eval.scorers.mastra.trajectory_steps import DEEPEST, steps_of, taken_steps
 from rag_eval.scorers.mastra.verdicts import NOTE, REASON, share_of
 
-# What a step is told by; the rest of it are times and counts.
+# What identifies a step; the rest are times and counts.
 _TOLD: Final = ("toolArgs", "toolResult", "args", "result", "output", "status", "success")
 
 

@@ -72,7 +72,7 @@ def keyword_coverage(input: str, output: str) -> KeywordCoverage:
 
 
 def keywords(text: str) -> list[str]:
-    """The words of an English text that are no stop words, each once and in order.
+    """The words of an English text that are not stop words, each once and in order.
 
     Tags of HTML, most marks, numbers and lone symbols are left out; words are in lower case, but
     addresses are as they were. Hyphens stay inside of words, and other full stops and apostrophes

@@ -43,7 +43,7 @@ def settings_of(
     Raises
     ------
     TypeError
-        For a name that is no option; the message suggests the nearest.
+        For a name that is not an option; the message suggests the nearest one.
     InputError
         For two spellings of one option, or a value that cannot be.
     """

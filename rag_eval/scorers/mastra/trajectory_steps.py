@@ -109,7 +109,7 @@ def trajectory_of(source: object, owner: str = "trajectory") -> Trajectory:
     Raises
     ------
     InputError
-        For steps that are no mappings or have no name, and for more than ``MOST_STEPS`` or
+        For steps that are not mappings or have no name, and for more than ``MOST_STEPS`` or
         ``DEEPEST`` levels of them; a structure that holds itself is too deep.
     """
     if isinstance(source, Trajectory):

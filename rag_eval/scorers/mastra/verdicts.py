@@ -73,7 +73,7 @@ def running_sum(values: Iterable[float]) -> float:
 
 
 def one_each(key: str, *n_items: int) -> Callable[[Any], str | None]:
-    """A check that a reply has under a key a verdict for each of so many items."""
+    """A check that a reply has, under a key, a verdict for each of this many items."""
 
     def check(reply: Any) -> str | None:
         listed: Sequence[Any] = getattr(reply, key)

@@ -1,6 +1,6 @@
 """What assertions measure and what they want of it, as functions of their parameters.
 
-Words are what stands between the spaces of JavaScript.
+Words are separated by the white space of JavaScript.
 """
 
 from __future__ import annotations
@@ -215,13 +215,13 @@ def least_is_zero(values: Values) -> bool:
 _WORD: Final = re.compile(f"[^{SPACE}]+")
 # Where Python and JavaScript differ on what a space is.
 _DISPUTED: Final = "\x1c\x1d\x1e\x1f\x85\ufeff"
-# 1 for each ASCII character that is no space.
+# 1 for each ASCII character that is not a space.
 _IN_WORD: Final = bytes(chr(code) not in "\t\n\v\f\r " for code in range(256))
 _PIECE: Final = 1 << 19
 
 
 def word_count(text: str) -> int:
-    """Runs of characters that are no spaces."""
+    """Runs of characters that are not spaces."""
     for letter in _DISPUTED:
         if letter in text:
             return sum(1 for _ in _WORD.finditer(text))

@@ -107,7 +107,7 @@ def calls_of(value: object) -> tuple[AssertionCall, ...]:
 
 
 def call_text(value: object) -> str:
-    """What a tool was given or gave, as one text: JSON as JavaScript writes it where it is none."""
+    """The input or output of a tool as one text: JSON as JavaScript writes it, unless a text."""
     if isinstance(value, str):
         return value
     if value is None:

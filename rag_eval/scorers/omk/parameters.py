@@ -30,7 +30,7 @@ class Parameter:
     accepts : callable
         Whether a value will do.
     wanted : str
-        What will do, in words.
+        The accepted values in words.
     default : any
         What counts where the assertion has none; REQUIRED where it must have one.
     """

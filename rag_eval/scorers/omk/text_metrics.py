@@ -124,7 +124,7 @@ def _create_bleu() -> Scorer:
 
 
 def _best(measure: Callable[[str, str], float], n_tokens: int, called: str, lacking: str) -> Scorer:
-    """The best over the ground truths that have so many tokens."""
+    """The best over the ground truths with at least this many tokens."""
 
     def score(fields: Fields) -> Scored:
         truths = [truth for truth in truths_of(fields) if len(tokens_of(truth)) >= n_tokens]

@@ -111,7 +111,7 @@ def factuality(fields: Fields, settings: FactualitySettings | None = None) -> Sc
     Scored
         Null if there is nothing to check claims against, or no claim. In the mode
         json_structural an answer that is not JSON scores 0, with a detail that says so, and an
-        expected output that is none gives null.
+        expected output that is not JSON gives null.
     """
     settings = settings or FactualitySettings()
     plan = structure_or_rows(fields, settings)

@@ -204,7 +204,7 @@ def formality(actual: str, words: Words) -> float:
 
 
 def sentiment(actual: str, expected: str, words: Words) -> float:
-    """How much of the polarity that is expected an answer has; 1 if that is none.
+    """Share of the expected polarity that an answer has; 1 if none is expected.
 
     Polarity is positive words less negative ones; one of the other sign, or none, is 0.
     """
