@@ -21,7 +21,7 @@ from rag_eval.adapters.openai import create_openai_judge
 from rag_eval.judge import loop_thread
 from rag_eval.judge.loop_thread import Job, run_jobs
 from rag_eval.judge.rendering import render
-from rag_eval.judge.replies import JudgeLimits, SchemaJudge, Tally
+from rag_eval.judge.replies import JudgeLimits, JudgePrompt, SchemaJudge, Tally
 from rag_eval.judge.session import JudgeSession
 
 RATIO_BAR: Final = 0.8
@@ -154,16 +154,20 @@ def _bare_ask(provider: Provider, client: Any) -> Ask:
     return by_openai if provider == "openai" else by_anthropic
 
 
-def _parameters(provider: Provider, prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    shared = {
+def _parameters(
+    provider: Provider, prompt: JudgePrompt, schema: Mapping[str, Any]
+) -> dict[str, Any]:
+    shared: dict[str, Any] = {
         "model": MODEL,
-        "messages": [{"role": "user", "content": prompt}],
+        "messages": [{"role": "user", "content": prompt.shared + prompt.task}],
         "max_tokens": 2048,
     }
     if provider == "openai":
+        shared["messages"].insert(0, {"role": "system", "content": prompt.system})
         form = {"name": "reply", "strict": True, "schema": schema}
         reply_form = {"type": "json_schema", "json_schema": form}
         return {**shared, "temperature": 0.0, "response_format": reply_form}
     reply_form = {"format": {"type": "json_schema", "schema": schema}}
     # No parameter of this SDK's own any more.
-    return {**shared, "output_config": reply_form, "extra_body": {"temperature": 0.0}}
+    extra = {"temperature": 0.0}
+    return {**shared, "system": prompt.system, "output_config": reply_form, "extra_body": extra}

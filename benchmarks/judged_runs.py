@@ -28,7 +28,7 @@ def _verdicts(n: int, of: str, **keys: object) -> list[dict[str, object]]:
     return [{of: number, "reason": _REASON, **keys} for number in range(n)]
 
 
-# By how the prompt begins; ratings are told by the word that all of them begin with.
+# By how the task begins that a prompt ends with.
 _REPLIES: Final[dict[str, dict[str, Any]]] = {
     "List every factual claim": {"claims": ["One is said.", "Two is said.", "Three is said."]},
     "Decide for every claim w": {
@@ -58,7 +58,7 @@ _CUT_RATING: Final = _cut(_RATING)
 
 async def instant_judge(prompt: str) -> str:
     """Says at once that all is well, in the form that the prompt wants."""
-    before, after = _CUT.get(prompt[:24]) or _CUT_RATING
+    before, after = next((cut for task, cut in _CUT.items() if task in prompt), _CUT_RATING)
     return before + mark_in(prompt) + after
 
 

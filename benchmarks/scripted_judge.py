@@ -14,8 +14,8 @@ from rag_eval.judge.fencing import neutral
 Texts: TypeAlias = frozenset[tuple[str, str]]
 """The texts of a sample as a judge reads them, each under the label of its fence."""
 
-_MARK: Final = re.compile(r'"mark" with the value "([0-9a-f]+)"')
-_FENCED: Final = r"\[\[begin ([a-z 0-9]+) {mark}\]\]\n(.*?)\n\[\[end \1 {mark}\]\]"
+_MARK: Final = re.compile(r'"mark" with the value "(\w+)"')
+_FENCED: Final = r"\[\[begin ([a-z 0-9]+) {mark}\]\]\n(.*?)\n(?=\[\[[a-z 0-9]+ {mark}\]\])"
 
 
 class ScriptedJudge:

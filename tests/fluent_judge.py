@@ -90,21 +90,23 @@ def _templates() -> list[Template]:
 
 def _pattern(template: Template) -> re.Pattern[str]:
     """The body with a group for each variable; one that comes twice is read the first time."""
-    parts, seen = [], set()
+    parts, seen = [re.escape(load_template("shared/material").body + "\n\n")], set()
     for text, name in template.pieces:
         parts.append(re.escape(text))
         if name:
             parts.append("(?:.*?)" if name in seen else f"(?P<{name}>.*?)")
             seen.add(name)
-    return re.compile("".join(parts) + r"\n\n(?:Length is no merit|Everything between)", re.DOTALL)
+    return re.compile(
+        "".join(parts) + r"\n\n(?:Length is no merit|The reply has this form)", re.DOTALL
+    )
 
 
 def _unfenced(text: str, mark: str) -> str | list[str] | int | float:
     """The texts between fences: one, a list of numbered ones, or a number without any."""
     if text.startswith("[[no "):
         return []
-    fence = rf"\[\[begin ([a-z ]+?)( \d+)? {mark}\]\]\n(.*?)\n\[\[end \1\2 {mark}\]\]"
-    found = re.findall(fence.replace(r"\1\2", r"\1(?:\2)?"), text, re.DOTALL)
+    fence = rf"\[\[begin ([a-z ]+?)( \d+)? {mark}\]\]\n(.*?)\n(?=\[\[[a-z 0-9]+ {mark}\]\])"
+    found = re.findall(fence, text, re.DOTALL)
     if not found:
         return json.loads(text)  # type: ignore[no-any-return]
     texts = [one[2] for one in found]

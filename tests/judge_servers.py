@@ -156,9 +156,15 @@ class Request:
 
     @property
     def prompt(self) -> str:
-        """The text of the last message."""
-        content = self.json["messages"][-1]["content"]
-        return content if isinstance(content, str) else "".join(part["text"] for part in content)
+        """The texts of the system message, if there is one, and of the last message."""
+        messages = self.json["messages"]
+        first = [message["content"] for message in messages[:-1] if message["role"] == "system"]
+        found = [*first, self.json.get("system"), messages[-1]["content"]]
+        return "\n\n".join(_text_of(content) for content in found if content is not None)
+
+
+def _text_of(content: str | list[dict[str, str]]) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
 class JudgeServer:

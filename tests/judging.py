@@ -14,7 +14,7 @@ from rag_eval.judge.rendering import PromptStyle, render
 from rag_eval.judge.replies import JudgeReply, Tally
 from rag_eval.judge.steps import Fields, Step
 
-_MARK = re.compile(r'"mark" with the value "([0-9a-f]+)"')
+_MARK = re.compile(r'"mark" with the value "(\w+)"')
 
 
 def mark_of(prompt: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from rag_eval.adapters.messages import anthropic_messages
 from rag_eval.adapters.served_judge import CallSettings, ServedJudge, Wire, served_judge
 from rag_eval.judge.call_options import checked_headers
 from rag_eval.judge.replies import CALL_TIMEOUT_S
@@ -41,6 +42,7 @@ _WIRE: Final = Wire(
     form=lambda schema: {"format": {"type": "json_schema", "schema": schema}},
     effort=lambda effort: {"output_config": {"effort": effort}},
     optional=("temperature", "output_config"),
+    messages=anthropic_messages,
     shape=_Message,
     said=_said,
     thought=lambda answer: any("thinking" in block.type for block in answer.content),

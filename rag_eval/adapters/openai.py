@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from rag_eval.adapters.answers import token_count
+from rag_eval.adapters.messages import openai_messages
 from rag_eval.adapters.served_judge import CallSettings, ServedJudge, Wire, served_judge
 from rag_eval.judge.call_options import checked_headers
 from rag_eval.judge.replies import CALL_TIMEOUT_S
@@ -75,6 +76,7 @@ _WIRE: Final = Wire(
     effort=lambda effort: {"reasoning_effort": effort},
     optional=("temperature", "max_completion_tokens", "max_tokens", "response_format"),
     reserved=("n",),
+    messages=openai_messages,
     shape=_Completion,
     said=_said,
     thought=_thought,

@@ -22,6 +22,7 @@ from rag_eval.adapters.answers import (
     unanswered_error,
 )
 from rag_eval.adapters.clients import LoopClients, http_client
+from rag_eval.adapters.messages import NO_SYSTEM
 from rag_eval.errors import InputError
 from rag_eval.judge.failures import JudgeCallError, redacted
 from rag_eval.judge.replies import JudgeIdentity, JudgeReply, Usage
@@ -45,9 +46,10 @@ _NOT_TAKEN: Final = re.compile(
     re.IGNORECASE,
 )
 # Each parameter once, the limit under both of its names, and the call that goes through.
-_MOST_TRIES: Final = 5
+_MOST_TRIES: Final = 6
 _MOST_SUSPICIONS: Final = 3
 _SHORTEST_SECRET: Final = 4
+_SYSTEM: Final = "system"
 _OF_EVERY_CALL: Final = ("model", "messages", "stream")
 
 
@@ -135,6 +137,8 @@ class Wire:
         Parameters that a call can do without, or under another name.
     reserved : tuple of str
         Parameters that no caller can set, beside those that every call has.
+    messages : callable
+        From a prompt, and whether the server takes system messages, to the parameters that hold it.
     shape : type of msgspec.Struct
         An answer, with ``usage`` and ``model``, which are checked apart.
     said : callable
@@ -156,6 +160,7 @@ class Wire:
     effort: Callable[[str], dict[str, Any]]
     optional: tuple[str, ...]
     reserved: tuple[str, ...] = ()
+    messages: Callable[..., dict[str, Any]]
     shape: type[msgspec.Struct]
     said: Callable[[Any], tuple[str, str | None]]
     thought: Callable[[Any], bool]
@@ -286,8 +291,8 @@ class ServedJudge:
         limit = next((name for name in self._limits if name not in refused), self._limits[0])
         body: dict[str, Any] = {
             **settings.extra,
+            **_beside(settings.extra, wire.messages(prompt, has_system=_SYSTEM not in refused)),
             "model": settings.model,
-            "messages": [{"role": "user", "content": prompt}],
             limit: times * settings.max_output_tokens,
         }
         if settings.temperature is not None and "temperature" not in refused:
@@ -329,8 +334,21 @@ class ServedJudge:
             return unanswered_error(error, self._sdk, self._settings.timeout_s, *self._secrets)
 
 
+def _beside(extra: Mapping[str, Any], messages: dict[str, Any]) -> dict[str, Any]:
+    """The messages of a prompt below a system message that the caller gave."""
+    theirs, ours = extra.get(_SYSTEM), messages.get(_SYSTEM)
+    if theirs is None or ours is None:
+        return messages
+    if isinstance(theirs, str):
+        return {**messages, _SYSTEM: f"{theirs}\n\n{ours}"}
+    return {**messages, _SYSTEM: [*theirs, {"type": "text", "text": ours}]}
+
+
 def _refused_parameter(error: ServerError, body: Mapping[str, Any], wire: Wire) -> str | None:
     """The parameter of a request that the server does not take, where it says so."""
+    has_system = _SYSTEM in body or body["messages"][0]["role"] == _SYSTEM
+    if has_system and NO_SYSTEM.search(error.message[:200]):
+        return _SYSTEM
     if error.status not in _INVALID or not _NOT_TAKEN.search(f"{error.code} {error.message}"):
         return None
     sent = [name for name in wire.optional if name in body]

@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from rag_eval.judge.replies import JudgeFn as JudgeFn
     from rag_eval.judge.replies import JudgeIdentity as JudgeIdentity
     from rag_eval.judge.replies import JudgeLimits as JudgeLimits
+    from rag_eval.judge.replies import JudgePrompt as JudgePrompt
     from rag_eval.judge.replies import JudgeReply as JudgeReply
     from rag_eval.judge.replies import SchemaJudge as SchemaJudge
 
 _HOMES: Final = {
     "bias_checks": ("debias_check", "position_check"),
     "cache": ("JudgeCache",),
-    "replies": ("JudgeFn", "JudgeIdentity", "JudgeLimits", "JudgeReply", "SchemaJudge"),
+    "replies": (
+        *("JudgeFn", "JudgeIdentity", "JudgeLimits", "JudgePrompt", "JudgeReply", "SchemaJudge"),
+    ),
 }
 
 __all__ = sorted(name for names in _HOMES.values() for name in names)

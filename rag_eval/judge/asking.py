@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from rag_eval.judge.rendering import PromptStyle, render
+from rag_eval.judge.rendering import PromptStyle, RowMark, render
 from rag_eval.judge.replies import Tally, estimated_tokens
 from rag_eval.judge.steps import Fields, Step
 
@@ -63,6 +63,7 @@ class DryAsker:
 
     def __init__(self, style: PromptStyle) -> None:
         self._style = style
+        self._mark = RowMark()
 
     async def ask(
         self,
@@ -72,7 +73,7 @@ class DryAsker:
         check: Callable[[Reply], str | None] | None = None,
     ) -> Asked[Reply]:
         """The simulated reply of the step."""
-        prompt = render(step, fields, self._style)
+        prompt = render(step, fields, self._style, row_mark=self._mark)
         value = step.imagine(fields)
         tally.llm_calls += 1
         tally.input_tokens += estimated_tokens(prompt.text)

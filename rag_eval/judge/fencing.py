@@ -6,7 +6,7 @@ a judge reads.  Those, and no others, are changed:
 =============================================  ==================================================
 a control token of a chat template, such as    a space after its first bracket: ``< |im_end|>``
 ``<|im_end|>``, ``[/INST]``, ``</s>``
-a line that looks like a fence                 the same: ``[ [end answer 0123]]``
+a line that looks like a fence                 the same: ``[ [end kqzvmwa]]``
 ``Human:``, ``Assistant:`` after an empty      a space before it
 line, the turns of completion servers
 NUL and other control characters that are      the picture of it: U+2400 on
@@ -23,9 +23,12 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable
+from string import ascii_lowercase
 from typing import Final
 
-_MARK_BYTES: Final = 8
+# 33 bits in about four tokens, half of what hexadecimal digits take. A text cannot hold the mark of
+# its prompt, however long either is; the length only makes a second draw rare.
+_MARK_LETTERS: Final = 7
 _REPLACEMENT: Final = "\ufffd"
 
 _CONTROLS: Final = bytes([*range(0x00, 0x09), *range(0x0E, 0x20), 0x7F])
@@ -65,14 +68,20 @@ def fresh_mark(texts: Iterable[str]) -> str:
     """A random mark that none of the texts holds."""
     known = list(texts)
     while True:
-        mark = secrets.token_hex(_MARK_BYTES)
-        if not any(mark in text for text in known):
+        mark = "".join(secrets.choice(ascii_lowercase) for _ in range(_MARK_LETTERS))
+        if is_free(mark, known):
             return mark
 
 
-def fence(label: str, text: str, mark: str) -> str:
-    """A neutral text between lines that bear the mark."""
-    return f"[[begin {label} {mark}]]\n{text}\n[[end {label} {mark}]]"
+def is_free(mark: str, texts: Iterable[str]) -> bool:
+    """Whether none of the texts holds the mark, in small or capital letters."""
+    return not any(mark in text or mark in text.lower() for text in texts)
+
+
+def fence(labelled: Iterable[tuple[str, str]], mark: str) -> str:
+    """Neutral texts, each below a line with its label, and a line that ends the last of them."""
+    opened = [f"[[begin {label} {mark}]]\n{text}\n" for label, text in labelled]
+    return f"{''.join(opened)}[[end {mark}]]"
 
 
 def neutral(text: str) -> str:

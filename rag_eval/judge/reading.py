@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from rag_eval.judge.failures import JudgeFailure
-from rag_eval.judge.fencing import one_line
+from rag_eval.judge.fencing import is_free, one_line
 from rag_eval.judge.replies import JudgeReply
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -45,6 +45,7 @@ def read_reply(
     mark: str,
     shape: type[Shape],
     check: Callable[[Shape], str | None] | None = None,
+    examples: Set[str] = frozenset(),
 ) -> Shape:
     """The value in a reply.
 
@@ -54,6 +55,8 @@ def read_reply(
         That of the prompt; an object that lacks it is not the judge's verdict.
     check : callable, optional
         Says what is missing from a value of the right shape.
+    examples : set of str
+        Sentences of the prompt's examples, which small models repeat as if they were material.
 
     Raises
     ------
@@ -71,7 +74,27 @@ def read_reply(
         raise failure from None
     if found is None:
         raise _no_object(reply)
-    return value_of(found, shape, check)
+    value = value_of(found, shape, check)
+    said = list(strings_in(msgspec.to_builtins(value)))
+    if not is_free(mark, said):
+        # Texts of a reply become material of later prompts under the same mark.
+        raise JudgeFailure("unparsed", "the reply repeats the mark inside of its values")
+    if not examples.isdisjoint(said):
+        raise JudgeFailure("unparsed", "the reply repeats an example of the prompt")
+    return value
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """The keys and texts of a decoded value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings_in(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from strings_in(item)
 
 
 def value_of(

@@ -1,15 +1,23 @@
-"""Prompts: a template and the texts of a sample, each text between marks that it cannot know."""
+"""Prompts: a template and the texts of a sample, each text between marks that it cannot know.
+
+A prompt begins with what other prompts begin with too, so that servers can reuse their work on it:
+the system message, which is the same for all, then the chunks, which are the same for a row. The
+task and the form of its reply come last.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from rag_eval.judge.fencing import fence, fresh_mark, neutral, one_line
+from rag_eval.judge.fencing import fence, fresh_mark, is_free, neutral, one_line
+from rag_eval.judge.replies import JudgePrompt
 from rag_eval.judge.steps import Fields, FieldValue, Step, Template, load_template
 
 _MOST_COMPLAINT: Final = 500
+# The long field that several steps of a row begin with.
+_SHARED_FIELD: Final = "chunk"
 
 _Texts: TypeAlias = "str | list[str]"
 
@@ -18,8 +26,22 @@ _Texts: TypeAlias = "str | list[str]"
 class Prompt:
     """A prompt as it is sent, and the mark that its reply has to repeat."""
 
-    text: str
+    text: JudgePrompt
     mark: str
+
+
+class RowMark:
+    """The mark of a row's prompts, which begin alike if it is the same in all of them."""
+
+    def __init__(self) -> None:
+        self._mark = ""
+
+    def unknown_to(self, texts: Iterable[str]) -> str:
+        """The mark; a new one if it is in a text, to which a reply may have brought it."""
+        known = list(texts)
+        if not self._mark or not is_free(self._mark, known):
+            self._mark = fresh_mark(known)
+        return self._mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +71,36 @@ class PromptStyle:
         return "-".join(parts)
 
 
-def render(step: Step[Any], fields: Fields, style: PromptStyle, complaint: str = "") -> Prompt:
-    """The prompt of a step, under a mark made for it alone.
+def render(
+    step: Step[Any],
+    fields: Fields,
+    style: PromptStyle,
+    complaint: str = "",
+    row_mark: RowMark | None = None,
+) -> Prompt:
+    """The prompt of a step, under the mark of its row or one made for it alone.
 
     ``complaint`` says what was wrong with the last reply, when the step is asked again.
     """
     template = style.template(step)
     texts = {name: _neutral(fields[name]) for name in template.variables}
-    mark = fresh_mark(text for value in texts.values() for text in _each(value))
-    body = template.filled({name: _fenced(name, value, mark) for name, value in texts.items()})
+    each = [text for value in texts.values() for text in _each(value)]
+    mark = fresh_mark(each) if row_mark is None else row_mark.unknown_to(each)
+    shared, task = template.filled_apart(
+        {name: _fenced(name, value, mark) for name, value in texts.items()}, _SHARED_FIELD
+    )
     neutral_on_length = step.graded and style.length_neutral
     again = one_line(complaint, _MOST_COMPLAINT)
     frame = _shared("frame").filled(
         {
             "length_neutrality": _paragraph("length_neutrality") if neutral_on_length else "",
-            "material": material_rules(mark),
             "mark": mark,
             "reply_form": template.reply_form,
             "again": f"\n\nYour last reply could not be used: {again}" if again else "",
         }
     )
-    return Prompt(f"{body}\n\n{frame}", mark)
+    system = _shared("material").body
+    return Prompt(JudgePrompt.of(system, shared, f"{task}\n\n{frame}"), mark)
 
 
 def fenced_prompt(template: Template, fields: Mapping[str, str]) -> str:
@@ -77,12 +108,8 @@ def fenced_prompt(template: Template, fields: Mapping[str, str]) -> str:
     texts = {name: neutral(fields[name]) for name in template.variables}
     mark = fresh_mark(texts.values())
     body = template.filled({name: _fenced(name, text, mark) for name, text in texts.items()})
-    return f"{body}\n\n{material_rules(mark)}\n\n{template.reply_form}"
-
-
-def material_rules(mark: str) -> str:
-    """What a judge is told about fenced texts."""
-    return _shared("material").filled({"mark": mark})
+    rules = f"{_shared('material').body} {_shared('mark').filled({'mark': mark})}"
+    return f"{rules}\n\n{body}\n\n{template.reply_form}"
 
 
 def _paragraph(name: str) -> str:
@@ -116,7 +143,7 @@ def _fenced(name: str, value: _Texts | int | float, mark: str) -> str:
         return str(value)
     label = name.replace("_", " ")
     if isinstance(value, str):
-        return fence(label, value, mark)
+        return fence([(label, value)], mark)
     if not value:
         return f"[[no {label} {mark}]]"
-    return "\n".join(fence(f"{label} {n}", text, mark) for n, text in enumerate(value))
+    return fence([(f"{label} {n}", text) for n, text in enumerate(value)], mark)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
 
 from rag_eval.errors import InputError
 
@@ -92,6 +92,31 @@ class Tally:
         self.output_tokens += other.output_tokens
         self.estimated |= other.estimated
         self.parse_failures += other.parse_failures
+
+
+class JudgePrompt(str):
+    """A prompt as text, and its parts for servers that take them apart.
+
+    Attributes
+    ----------
+    system : str
+        How to read the rest; the same in all prompts.
+    shared : str
+        Texts that other prompts of the row begin with as well; may be empty.
+    task : str
+        The other texts, what is asked about them, and the form of the reply.
+    """
+
+    system: str
+    shared: str
+    task: str
+
+    @classmethod
+    def of(cls, system: str, shared: str, task: str) -> Self:
+        """The prompt of these parts: a system message, and a message of the other two."""
+        prompt = cls(f"{system}\n\n{shared}{task}")
+        prompt.system, prompt.shared, prompt.task = system, shared, task
+        return prompt
 
 
 JudgeFn: TypeAlias = Callable[[str], str | JudgeReply | Awaitable[str | JudgeReply]]

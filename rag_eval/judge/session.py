@@ -24,7 +24,7 @@ from rag_eval.judge.limiter import Clock, Limiter, Slots
 from rag_eval.judge.prices import price_table
 from rag_eval.judge.prompt_cuts import cut_message
 from rag_eval.judge.reading import read_reply, value_of
-from rag_eval.judge.rendering import Prompt, PromptStyle, render
+from rag_eval.judge.rendering import Prompt, PromptStyle, RowMark, render
 from rag_eval.judge.replies import (
     JudgeFn,
     JudgeLimits,
@@ -54,6 +54,7 @@ class _Question(Generic[Reply]):
 
     judge: int
     repeat: int
+    mark: RowMark
     step: Step[Reply]
     fields: Fields
     tally: Tally
@@ -69,12 +70,13 @@ class _Asking:
 
 
 class SessionAsker:
-    """Asks one judge of a session, for one of its repeats."""
+    """Asks one judge of a session about one row, for one of its repeats."""
 
     def __init__(self, session: JudgeSession, judge: int, repeat: int) -> None:
         self._session = session
         self._judge = judge
         self._repeat = repeat
+        self._mark = RowMark()
 
     async def ask(
         self,
@@ -84,7 +86,7 @@ class SessionAsker:
         check: Callable[[Reply], str | None] | None = None,
     ) -> Asked[Reply]:
         """See :meth:`rag_eval.judge.asking.Asker.ask`."""
-        question = _Question(self._judge, self._repeat, step, fields, tally, check)
+        question = _Question(self._judge, self._repeat, self._mark, step, fields, tally, check)
         return await self._session._answered(question)
 
 
@@ -155,7 +157,7 @@ class JudgeSession:
         self._n_failed = [0] * len(judges)
 
     def asker(self, judge: int = 0, repeat: int = 0) -> SessionAsker:
-        """An asker for one judge; repeats of a question are cached separately."""
+        """An asker for one judge and row; repeats of a question are cached separately."""
         return SessionAsker(self, judge, repeat)
 
     @property
@@ -240,7 +242,8 @@ class JudgeSession:
         epoch = await self._slots.enter(judge)
         try:
             self._check_budget()
-            prompt = render(question.step, question.fields, self._style, form.complaint)
+            step, fields = question.step, question.fields
+            prompt = render(step, fields, self._style, form.complaint, question.mark)
             self._accounts.add(question.tally, Tally(llm_calls=1))
             with self._ending.calling(cut):
                 self._note_budget()
@@ -310,7 +313,10 @@ class JudgeSession:
 
     def _read(self, question: _Question[Reply], prompt: Prompt, reply: JudgeReply) -> Reply:
         try:
-            return read_reply(reply, prompt.mark, question.step.shape, question.check)
+            template = self._style.template(question.step)
+            return read_reply(
+                reply, prompt.mark, question.step.shape, question.check, template.example_texts
+            )
         except JudgeFailure as failure:
             if failure.kind != "refused":
                 self._accounts.add(question.tally, Tally(parse_failures=1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
@@ -13,6 +14,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from rag_eval.errors import InputError, suggestion
+from rag_eval.judge.reading import strings_in
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
 
@@ -22,6 +24,8 @@ FieldValue: TypeAlias = str | Sequence[str] | int | float
 Fields: TypeAlias = Mapping[str, FieldValue]
 
 _PARTING: Final = "\n---\n"
+# Shorter texts of an example, such as a label, can be right for other material as well.
+_FEWEST_SPACES: Final = 3
 
 
 @dataclass(frozen=True)  # without slots, which cached properties need
@@ -68,6 +72,20 @@ class Template:
             [part for text, name in self.pieces for part in (text, texts[name] if name else "")]
         )
 
+    def filled_apart(self, texts: Mapping[str, str], last: str) -> tuple[str, str]:
+        """The body in two parts: what it begins with up to the text ``last``, and the rest.
+
+        The first part is empty if instructions of the body come before that text.
+        """
+        n_shared = 0
+        for place, (text, name) in enumerate(self.pieces):
+            if text.strip() or not name:
+                break
+            if name == last:
+                n_shared = place + 1
+        parts = [text + (texts[name] if name else "") for text, name in self.pieces]
+        return "".join(parts[:n_shared]), "".join(parts[n_shared:])
+
     @cached_property
     def variables(self) -> frozenset[str]:
         """The names of the texts it takes."""
@@ -78,6 +96,16 @@ class Template:
         """First 12 hex digits of SHA-256 of body and reply form: what a verdict was made with."""
         text = f"{self.body}{_PARTING}{self.reply_form}"
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+    @cached_property
+    def example_texts(self) -> frozenset[str]:
+        """The sentences in its examples of replies, each of which is one line."""
+        found: list[str] = []
+        for line in self.reply_form.splitlines():
+            # Other lines are words about it, or the form of a reply such as {"rating": 1 | 2}.
+            with suppress(msgspec.DecodeError):
+                found += strings_in(msgspec.json.decode(line))
+        return frozenset(text for text in found if text.count(" ") >= _FEWEST_SPACES)
 
     def with_body(self, body: object, owner: str) -> Template:
         """This template with a body of the caller's, which takes the same texts.

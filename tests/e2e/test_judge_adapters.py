@@ -22,7 +22,7 @@ from rag_eval.adapters.anthropic import create_anthropic_judge
 from rag_eval.adapters.openai import create_openai_judge
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.judge.failures import JudgeCallError
-from rag_eval.judge.replies import JudgeReply, SchemaJudge, Usage
+from rag_eval.judge.replies import JudgePrompt, JudgeReply, SchemaJudge, Usage
 from tests.judge_servers import (
     CutsBody,
     Endless,
@@ -96,6 +96,50 @@ def test_a_request_holds_what_was_asked_for_and_no_header_more(provider: str) ->
         assert body["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}}
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert not [name for name in request.headers if "stainless" in name]
+
+
+PROMPT = JudgePrompt.of("How to read it.", "[[begin chunk 0 m]]", "\n\nWhat is it?")
+
+
+@BOTH
+def test_how_to_read_a_prompt_is_a_message_of_its_own(provider: str) -> None:
+    with JudgeServer("yes") as server:
+        asyncio.run(judge_at(server, provider).ask(PROMPT, SCHEMA))
+    body = server.requests[0].json
+    user = {"role": "user", "content": "[[begin chunk 0 m]]\n\nWhat is it?"}
+    if provider == "openai":
+        assert body["messages"] == [{"role": "system", "content": "How to read it."}, user]
+    else:
+        assert (body["system"], body["messages"]) == ("How to read it.", [user])
+
+
+def test_a_system_message_of_the_callers_own_stays() -> None:
+    block = {"type": "text", "text": "Be brief."}
+    with JudgeServer("yes") as server:
+        for system in ("Be brief.", [block]):
+            judge = judge_at(server, "anthropic", system=system)
+            asyncio.run(judge.ask(PROMPT, SCHEMA))
+            asyncio.run(judge("what?"))
+    found = [request.json["system"] for request in server.requests]
+    ours = {"type": "text", "text": "How to read it."}
+    assert found == ["Be brief.\n\nHow to read it.", "Be brief.", [block, ours], [block]]
+
+
+@BOTH
+def test_a_server_without_system_messages_gets_one_message_from_then_on(provider: str) -> None:
+    """As chat templates of some open models want it; the message is the prompt for a function."""
+
+    async def calls(judge: SchemaJudge) -> list[JudgeReply]:
+        return [await judge.ask(PROMPT, SCHEMA) for _ in range(2)]
+
+    refusal = Fails(400, "Jinja Exception: System role not supported")
+    with JudgeServer([refusal, "yes"]) as server:
+        replies = asyncio.run(calls(judge_at(server, provider)))
+    assert [reply.text for reply in replies] == ["yes", "yes"]
+    assert server.n_requests == 3
+    for request in server.requests[1:]:
+        assert request.json["messages"] == [{"role": "user", "content": str(PROMPT)}]
+        assert "system" not in request.json
 
 
 @BOTH

@@ -22,7 +22,7 @@ from rag_eval.judge.metrics.judgements import (
 )
 from rag_eval.judge.metrics.ratings import rated, rating_step, score_of
 from rag_eval.judge.replies import Tally
-from rag_eval.judge.steps import Step
+from rag_eval.judge.steps import Step, Template
 from rag_eval.metrics.contract import JUDGE_STYLES, JudgedRule, JudgeStyle, Metric
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.seven import OVERLAP_METRICS
@@ -293,14 +293,21 @@ async def judge_row(
     wanted = list(dict.fromkeys(metrics))
     _check(wanted, style)
     steps = RowSteps(asker, row)
+    # Steps that begin with the chunks follow one another, so that a server can reuse its work on
+    # them; metrics that share a step keep their order.
+    order = sorted(wanted, key=lambda metric: "chunk" in _first_step(metric, style).variables)
     judging = [
-        _judged(steps, metric, style, tallies.setdefault(metric, Tally())) for metric in wanted
+        _judged(steps, metric, style, tallies.setdefault(metric, Tally())) for metric in order
     ]
     try:
-        found = await together(judging)
+        found = dict(zip(order, await together(judging), strict=True))
     finally:
         await steps.close()
-    return dict(zip(wanted, found, strict=True))
+    return {metric: found[metric] for metric in wanted}
+
+
+def _first_step(metric: str, style: JudgeStyle) -> Template:
+    return steps_of(metric, style)[0].template
 
 
 async def _judged(steps: RowSteps, metric: str, style: JudgeStyle, tally: Tally) -> Judgement:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from rag_eval.judge.metrics.imagining import REASON, sentences, text_of, texts_of
+from rag_eval.judge.metrics.imagining import QUOTE, REASON, sentences, text_of, texts_of
 from rag_eval.judge.metrics.judgements import (
     Judgement,
     RowSteps,
@@ -30,6 +30,7 @@ from rag_eval.judge.metrics.replies import (
     MatchLabel,
     SupportLabel,
     YesNoLabel,
+    count_from_zero,
     in_slices,
     label,
     numbering_complaint,
@@ -56,8 +57,9 @@ class ClaimSupport(msgspec.Struct, kw_only=True):
     """The verdict on one claim."""
 
     claim: int
-    reason: str = ""
     chunk: int | None = None
+    quote: str = ""
+    reason: str = ""
     verdict: SupportLabel
 
     def __post_init__(self) -> None:
@@ -77,7 +79,10 @@ def _imagined_claims(fields: Fields) -> ClaimsReply:
 def _imagined_support(fields: Fields) -> SupportReply:
     numbers = range(len(texts_of(fields, "claim")))
     return SupportReply(
-        [ClaimSupport(claim=n, reason=REASON, chunk=0, verdict="supported") for n in numbers]
+        [
+            ClaimSupport(claim=n, chunk=0, quote=QUOTE, reason=REASON, verdict="supported")
+            for n in numbers
+        ]
     )
 
 
@@ -328,6 +333,8 @@ async def _matched_slices(
         yield "ground truth claim", truth_claims, reply.ground_truth_claims
 
     def check(reply: MatchReply) -> str | None:
+        for _, claims, verdicts in sides(reply):
+            count_from_zero(verdicts, "claim", len(claims))
         complaints = (
             numbering_complaint((one.claim for one in verdicts), len(claims), subject)
             for subject, claims, verdicts in sides(reply)

@@ -10,6 +10,9 @@ from rag_eval.judge.steps import Fields
 REASON: Final = "The second sentence of the first chunk says so in nearly the same words."
 """About as long as the reasons that are asked for."""
 
+QUOTE: Final = "the oven must not be used after nine in the evening"
+"""About as long as quotes of evidence are."""
+
 # Marks of sentence ends, among them those that no space follows in Chinese and Japanese.
 _SENTENCE: Final = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 

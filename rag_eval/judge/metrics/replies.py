@@ -52,6 +52,7 @@ async def verdicts_on(
 
     async def asked(part: Sequence[Item]) -> list[tuple[Item, Any]]:
         def check(reply: Any) -> str | None:
+            count_from_zero(reply.verdicts, what, len(part))
             return numbering_complaint(map(number, reply.verdicts), len(part), what)
 
         texts: Any = {**fields, what: part}
@@ -73,6 +74,17 @@ def label(text: str, labels: Sequence[str]) -> str:
     if found not in labels:
         raise ValueError(f"a verdict must be one of {', '.join(labels)}")
     return found
+
+
+def count_from_zero(verdicts: Sequence[Any], what: str, n_wanted: int) -> None:
+    """Renumber verdicts that a judge numbered from 1, and the chunks that they name with them."""
+    if sorted(getattr(one, what) for one in verdicts) != list(range(1, n_wanted + 1)):
+        return
+    for one in verdicts:
+        for name in {what, "chunk"}:
+            number = getattr(one, name, None)
+            if number is not None:
+                setattr(one, name, number - 1)
 
 
 def numbering_complaint(numbers: Iterable[int], n_wanted: int, what: str) -> str | None:

@@ -13,7 +13,7 @@ import pytest
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.reading import read_reply
 from rag_eval.judge.rendering import Prompt, PromptStyle, render
-from rag_eval.judge.replies import JudgeReply
+from rag_eval.judge.replies import JudgePrompt, JudgeReply
 from rag_eval.judge.steps import Step, Template
 from tests.judging import mark_of, reply_with
 from tests.tables import every_row
@@ -70,13 +70,13 @@ def materials(prompt: Prompt) -> tuple[list[Material], str]:
     for line in prompt.text.split("\n"):
         if not line.endswith(f" {prompt.mark}]]"):
             (outside if label is None else inside).append(line)
-        elif label is None:
-            assert line.startswith("[[begin ")
-            label = line[len("[[begin ") : -len(f" {prompt.mark}]]")]
-        else:
-            assert line == f"[[end {label} {prompt.mark}]]"
+            continue
+        if label is not None:
             found.append(Material(label, "\n".join(inside)))
-            inside, label = [], None
+        opens = line != f"[[end {prompt.mark}]]"
+        assert opens or label is not None
+        assert not opens or line.startswith("[[begin ")
+        inside, label = [], line[len("[[begin ") : -len(f" {prompt.mark}]]")] if opens else None
     assert label is None
     return found, "\n".join(outside)
 
@@ -222,7 +222,7 @@ def test_the_verdict_for_another_prompt_is_not_taken() -> None:
 def test_the_reader_of_prompts_sees_a_broken_fence() -> None:
     """The suite's own reader would tell: a text that knew the mark could close its fence."""
     prompt = prompt_with("fence-1", "answer")
-    broken = prompt.text.replace("[ [end text]]", f"[[end answer {prompt.mark}]]")
+    broken = prompt.text.replace("[ [end text]]", f"[[end {prompt.mark}]]")
     assert broken != prompt.text
     with pytest.raises(AssertionError):
-        materials(Prompt(broken, prompt.mark))
+        materials(Prompt(JudgePrompt(broken), prompt.mark))

@@ -556,7 +556,7 @@ def test_a_prompt_of_the_callers_own_is_sent() -> None:
         judge=judge,
         prompt_overrides={"answerRelevance": "Does $answer answer $question, in cents ($$)?"},
     )
-    assert prompts[0].startswith("Does [[begin answer")
+    assert "\n\nDoes [[begin answer" in prompts[0]
     assert "in cents ($)?" in prompts[0]
     assert inner.n_calls == 0
 
