@@ -30,7 +30,7 @@ _SENT: Final = frozenset(
 )
 _CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key"})
 # A loop that ends within this time closes the client as it ends, and does not cancel the closing.
-_KEPT_S: Final = 0.5
+_KEPT_S: Final = 5.0
 _CLOSING: Final[set[asyncio.Task[Any]]] = set()
 
 _Holder: TypeAlias = "AsyncGenerator[Any, None]"

@@ -87,11 +87,24 @@ class ScoringLoop:
         ``prepare`` gets each block before the sinks: what takes long is done there, where Ctrl-C
         can end it. ``open_judge`` opens what stands in for the judges of the plan.
         """
+        # What a judge was asked about is kept: its blocks are short, and prepared in no time.
+        held_back = nullcontext if self._plan.judging is None else self._held_back
         with self._noting_its_end(), closing(self._blocks(open_judge)) as blocks:
-            for scored in blocks:
-                if prepare is not None:
-                    prepare(scored, self.n_rows)
-                self._pass_on(scored, sinks)
+            scored = next(blocks, None)
+            while scored is not None:
+                n_before = self.n_rows
+                try:
+                    with held_back():
+                        if prepare is not None:
+                            prepare(scored, self.n_rows)
+                        self._pass_on(scored, sinks)
+                except KeyboardInterrupt as error:
+                    if self.n_rows == n_before:
+                        raise  # no block may come after one that is in no sink
+                    # Raised where blocks are waited for, so that what a judge has finished comes.
+                    scored = blocks.throw(error)
+                else:
+                    scored = next(blocks, None)
 
     async def ascore(self, *sinks: Sink) -> None:
         """As :meth:`score`, with the judge asked in the event loop of the caller."""

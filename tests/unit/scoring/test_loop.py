@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
-from collections.abc import Callable, Generator, Iterator
+import threading
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +21,7 @@ from rag_eval.options.plan import Plan, make_plan
 from rag_eval.scoring.engine import ScoredBlock, block_scorer, score_blocks
 from rag_eval.scoring.loop import ScoringLoop
 from rag_eval.scoring.progress import Progress
+from tests.fluent_judge import FluentJudge
 from tests.tables import every_row
 
 SAMPLE = {"answer": "The fox is red.", "contexts": ["The fox is red and small."]}
@@ -43,9 +46,12 @@ class Rows:
         return sum(map(len, self.got))
 
 
-def native(plan: Plan = PLAN) -> Generator[ScoredBlock, None, None]:
+def native(
+    plan: Plan = PLAN, rows: list[dict[str, Any]] | None = None
+) -> Generator[ScoredBlock, None, None]:
     needs = FieldNeeds.of(plan.native_columns, plan.settings.profile)
-    return score_blocks(sample_blocks([SAMPLE] * N_ROWS, needs), block_scorer(plan, needs), 1)
+    blocks = sample_blocks(rows or [SAMPLE] * N_ROWS, needs)
+    return score_blocks(blocks, block_scorer(plan, needs), 1)
 
 
 def interrupt(first_row: int) -> None:
@@ -108,6 +114,61 @@ def test_ctrl_c_waits_until_a_block_is_in_the_last_sink(is_whole: bool) -> None:
     assert len(one.got) == 2
     assert other.got == (one.got if is_whole else one.got[:1])
     assert loop.n_rows == other.n_rows
+
+
+def judged_loop(
+    judge: Callable[[int], Awaitable[None]],
+    sink: Rows,
+    prepare: Callable[[ScoredBlock, int], object] | None = None,
+) -> ScoringLoop:
+    """A loop through 300 rows; ``judge`` is awaited with the number of a row before its reply."""
+    fluent = FluentJudge()
+
+    async def reply(prompt: str) -> str:
+        await judge(int(re.findall(r"room ([0-9]+)", prompt)[0]))
+        return fluent(prompt)
+
+    rows = [{"answer": f"In room {n}.", "contexts": [f"In room {n}."]} for n in range(300)]
+    plan = make_plan(["faithfulness"], {"mode": "llm", "judge": reply, "concurrency": 4})
+    loop = ScoringLoop(plan, native(plan, rows), is_whole=True)
+    loop.score(sink, prepare=prepare)
+    return loop
+
+
+@every_row("place", ["prepared", "written"])
+def test_ctrl_c_while_a_block_is_written_keeps_the_rows_that_were_judged_after_it(
+    place: str,
+) -> None:
+    """They were lost, with what they cost, unless the signal came while it waited for the judge."""
+    whole = Rows()
+    judged_loop(lambda number: asyncio.sleep(0), whole)
+    first, second = whole.got
+    held, has_begun = threading.Semaphore(0), asyncio.Event()
+
+    async def judge(number: int) -> None:
+        if number == first[-1]:  # so that the second block is judged before the first is written
+            await has_begun.wait()
+        elif number in second:
+            has_begun.set()
+            if number in second[-4:]:
+                held.release()
+                await asyncio.Event().wait()
+
+    def interrupt_in_the_first(first_row: int) -> None:
+        if first_row == first.start:
+            for _ in range(4):
+                held.acquire()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    if place == "written":
+        sink = Rows(interrupt_in_the_first)
+        loop = judged_loop(judge, sink)
+    else:
+        sink = Rows()
+        loop = judged_loop(judge, sink, lambda _, first_row: interrupt_in_the_first(first_row))
+    assert isinstance(loop.stopped, KeyboardInterrupt)
+    assert [row for part in sink.got for row in part] == list(range(second[-4]))
+    assert loop.n_rows == second[-4]
 
 
 def test_ctrl_c_ends_what_is_prepared_at_once() -> None:
