@@ -31,7 +31,7 @@ class Prompt:
 
 
 class RowMark:
-    """The mark of a row's prompts, which begin alike if it is the same in all of them."""
+    """The mark of a row's prompts; because they share it, they begin alike."""
 
     def __init__(self) -> None:
         self._mark = ""

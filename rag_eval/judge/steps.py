@@ -99,7 +99,7 @@ class Template:
 
     @cached_property
     def example_texts(self) -> frozenset[str]:
-        """The sentences in its examples of replies, each of which is one line."""
+        """The sentences in its examples of replies; each example is one line."""
         found: list[str] = []
         for line in self.reply_form.splitlines():
             # Other lines are words about it, or the form of a reply such as {"rating": 1 | 2}.

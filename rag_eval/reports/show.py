@@ -267,6 +267,9 @@ def _verdict_line(verdict: Mapping[str, Any]) -> str:
         line += f" “{verdict['text']}”"
     if verdict.get("chunk") is not None:
         line += f" [{verdict['chunk']}]"
+    if verdict.get("quote"):
+        where = "" if verdict.get("quoteFound") else " (not in the contexts)"
+        line += f" quoting “{verdict['quote']}”{where}"
     return f"{line}: {verdict['reason']}" if verdict.get("reason") else line
 
 

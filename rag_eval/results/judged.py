@@ -72,6 +72,12 @@ class JudgedScore:
         return self.failure != NullReason.MEASURED
 
     @property
+    def trust(self) -> float | None:
+        """Share of the judge's quotes that are in the contexts; None without quotes or details."""
+        found = [one["quoteFound"] for one in self.details if "quoteFound" in one]
+        return sum(map(bool, found)) / len(found) if found else None
+
+    @property
     def is_partial(self) -> bool:
         """Some judgements gave a score and others gave none."""
         return self.judge_score is not None and any(None in repeats for repeats in self.by_judge)

@@ -288,6 +288,10 @@ def test_what_a_judge_said(tmp_path: Path) -> None:
     text = " ".join(show(path, "--row", number + 1).stdout.split())
     assert f"judge {judged['score']:.3f}, native" in text
     assert "- unsupported “" in text
+    judged["verdicts"][0] |= {"quote": "so it \x1b[31mis", "quoteFound": False}
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    text = " ".join(show(path, "--row", number + 1).stdout.split())
+    assert "quoting “so it \\x1b[31mis” (not in the contexts): so" in text
 
 
 def test_texts_of_data_are_only_text(tmp_path: Path) -> None:

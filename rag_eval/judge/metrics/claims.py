@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from rag_eval.judge.fencing import neutral
 from rag_eval.judge.metrics.imagining import QUOTE, REASON, sentences, text_of, texts_of
 from rag_eval.judge.metrics.judgements import (
     Judgement,
@@ -21,6 +22,7 @@ from rag_eval.judge.metrics.judgements import (
     together,
     unasked_zero,
 )
+from rag_eval.judge.metrics.quotes import QuotedChunks
 from rag_eval.judge.metrics.replies import (
     ANSWERING,
     MATCH,
@@ -194,15 +196,27 @@ async def _verified(
     chunks = steps.row.chunks
     fields: Fields = {"chunk": chunks}
     found = await verdicts_on(steps, VERIFY_CLAIMS, fields, "claim", await extracted, tally)
-    return [
-        # A chunk that is not there is no evidence, and no reason to lose the verdict.
-        Verdict(subject, claim, one.verdict, one.reason, _place(one.chunk, chunks))
-        for claim, one in found
-    ]
+    quoted = QuotedChunks([neutral(chunk) for chunk in chunks])
+    return [_evidenced(subject, claim, one, quoted, len(chunks)) for claim, one in found]
 
 
-def _place(chunk: int | None, chunks: Sequence[str]) -> int | None:
-    return chunk if chunk is not None and 0 <= chunk < len(chunks) else None
+def _evidenced(
+    subject: Subject, claim: str, one: ClaimSupport, quoted: QuotedChunks, n_chunks: int
+) -> Verdict:
+    """A verdict with its evidence; the chunk that has the quote counts, not the one named."""
+    # A chunk that is not there is no evidence, and no reason to lose the verdict.
+    named = one.chunk if one.chunk is not None and 0 <= one.chunk < n_chunks else None
+    quote = one.quote.strip()
+    place = quoted.place(quote, named) if quote else None
+    return Verdict(
+        subject,
+        claim,
+        one.verdict,
+        one.reason,
+        named if place is None else place,
+        quote,
+        place is not None if quote else None,
+    )
 
 
 # ----------------------------------------------------------------------------------------- metrics
@@ -264,7 +278,12 @@ def _no_statement(reply: StatementsReply) -> str | None:
 def _supported(subject: Subject, verdicts: Sequence[Verdict]) -> tuple[float, str]:
     """Mean of verdicts on claims, supported 1, partial 0.5, others 0, and how it came about."""
     score, said = _counted(verdicts, SUPPORT)
-    return score, f"{counted(len(verdicts), subject)}, judged against the contexts: {said}."
+    explanation = f"{counted(len(verdicts), subject)}, judged against the contexts: {said}."
+    found = [one.quote_found for one in verdicts if one.quote_found is not None]
+    if not all(found):
+        missing = some_are(found.count(False), len(found), "quote")
+        explanation += f" {missing} not in the contexts, which makes the verdicts less reliable."
+    return score, explanation
 
 
 def _counted(verdicts: Sequence[Verdict], labels: Sequence[str]) -> tuple[float, str]:

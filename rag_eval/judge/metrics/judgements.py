@@ -71,6 +71,10 @@ class Verdict:
         In the judge's words; may be empty.
     chunk : int or None
         The chunk that is judged, or that decided.
+    quote : str
+        The words that decided, as the judge copied them; may be empty.
+    quote_found : bool or None
+        Whether a chunk has the quote; None without one.
     """
 
     subject: Subject
@@ -78,6 +82,8 @@ class Verdict:
     verdict: str
     reason: str
     chunk: int | None = None
+    quote: str = ""
+    quote_found: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; without the text and the chunk where there is none."""
@@ -86,6 +92,9 @@ class Verdict:
             found["text"] = self.text
         if self.chunk is not None:
             found["chunk"] = self.chunk
+        if self.quote:
+            found["quote"] = self.quote
+            found["quoteFound"] = self.quote_found
         return {**found, "reason": self.reason}
 
 

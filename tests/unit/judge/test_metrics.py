@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from rag_eval.judge.rendering import PromptStyle
 from rag_eval.judge.replies import Tally
 from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
 from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.results.judged import JudgedScore
 from rag_eval.samples import NullReason
 from tests.judging import ScriptedAsker
 from tests.step_judge import StepJudge
@@ -108,6 +110,65 @@ def test_hallucination_rate_counts_what_the_chunks_lack_or_contradict() -> None:
     verdicts = support("supported", "partial", "unsupported", "contradicted", "supported")
     asker = ScriptedAsker([claims(*"abcde"), verdicts])
     assert judged(asker, ROW, "hallucination_rate")["hallucination_rate"].score == 3 / 5
+
+
+def test_a_quote_that_no_chunk_has_is_shown_and_changes_no_score() -> None:
+    reply = support("supported", "supported", "partial", "unsupported", chunk=1)
+    quotes = ("opened in May 1969", "opened in 1970", "Tolls were dropped", " ")
+    for verdict, quote in zip(reply["verdicts"], quotes, strict=True):
+        verdict["quote"] = quote
+    found = judged(ScriptedAsker([claims(*"abcd"), reply]), ROW, "faithfulness")["faithfulness"]
+    assert found.score == 2.5 / 4
+    # The chunk with the quote decided, whatever number the judge gave it.
+    assert [(one.chunk, one.quote_found) for one in found.verdicts] == [
+        (0, True),
+        (1, False),
+        (1, True),
+        (1, None),
+    ]
+    assert found.explanation.endswith(
+        " 1 of 3 quotes is not in the contexts, which makes the verdicts less reliable."
+    )
+    details = [one.to_dict() for one in found.verdicts]
+    assert [one.get("quoteFound") for one in details] == [True, False, True, None]
+    assert details[1]["quote"] == "opened in 1970"
+    assert "quote" not in details[3]
+    bare = JudgedScore(score=found.score, null_reason=found.null_reason, mode="llm")
+    assert replace(bare, details=tuple(details)).trust == 2 / 3
+    assert bare.trust is None
+
+
+def test_a_quote_may_show_what_the_judge_was_shown() -> None:
+    """The judge reads a control token with a space in it, and copies that."""
+    row = JudgedRow("q", "a", ["It ends with </s> here."])
+    reply = support("supported", chunk=0)
+    reply["verdicts"][0]["quote"] = "ends with < /s> here"
+    found = judged(ScriptedAsker([claims("a"), reply]), row, "faithfulness")["faithfulness"]
+    assert found.verdicts[0].quote_found is True
+
+
+@every_row("first", [0, 1])
+def test_verdicts_may_be_numbered_from_one(first: int) -> None:
+    verdicts = support("supported", "unsupported")
+    for verdict in verdicts["verdicts"]:
+        verdict["claim"] += first
+        verdict["chunk"] = 1 + first
+    found = judged(ScriptedAsker([claims("a", "b"), verdicts]), ROW, "faithfulness")
+    assert [(one.text, one.verdict, one.chunk) for one in found["faithfulness"].verdicts] == [
+        ("a", "supported", 1),
+        ("b", "unsupported", 1),
+    ]
+    both = matched(["yes", "no"], ["yes"])
+    for verdict in (*both["answer_claims"], *both["ground_truth_claims"]):
+        verdict["claim"] += first
+    asker = ScriptedAsker([claims("a", "b"), claims("x"), both])
+    found = judged(asker, ROW, "answer_correctness")
+    assert [one.text for one in found["answer_correctness"].verdicts] == ["a", "b", "x"]
+    chunks = chunk_verdicts("yes", "no")
+    for verdict in chunks["verdicts"]:
+        verdict["chunk"] += first
+    found = judged(ScriptedAsker([chunks]), ROW, "context_precision")
+    assert [one.chunk for one in found["context_precision"].verdicts] == [0, 1]
 
 
 def test_faithfulness_and_hallucination_rate_share_their_calls() -> None:
