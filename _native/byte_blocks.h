@@ -9,7 +9,7 @@
 #include "portable.h"
 
 #define BLOCK_BYTES 64
-#define BLOCK_EDGES (BLOCK_BYTES + 8) /* room that a block may write to */
+#define BLOCK_EDGES (BLOCK_BYTES + 4) /* room that a block may write to */
 
 /* Cuts the first `n_bytes` of 64, or the leading ASCII among them: lower-cases them into `lowered` and
    writes the edges among them, places counted from `base` where a byte of a token follows one of none
@@ -27,21 +27,38 @@ static const uint16_t run_separator_rows[8] = {
     0xffff, 0xffff, 0xffff, 0xfc00, 0x0001, 0xf800, 0x0001, 0xf800,
 };
 
-/* Eight places a round, wanted or not: how many there are cannot be guessed, so a loop that stopped
-   at each would be mispredicted in every block. */
-static ALWAYS_INLINE int write_edges(
-    uint64_t separators, int n_cut, int64_t base, uint64_t *inside, int64_t *edges) {
+/* The places of set bits, in turn. Nearly all blocks of prose have no more than the first twenty; and
+   they are written wanted or not: how many there are cannot be guessed, so a loop that stopped at each
+   would be mispredicted in every block. `lowest` is the place of the lowest bit, whatever it is where
+   there is none. */
+#define FIRST_EDGES 20
+#define WRITE_PLACES(lowest)                                                                       \
+    for (int i = 0; i < FIRST_EDGES; i++) {                                                        \
+        edges[i] = base + (int64_t)lowest(marks);                                                  \
+        marks &= marks - 1;                                                                        \
+    }                                                                                              \
+    for (int written = FIRST_EDGES; written < n_edges; written += 4) {                             \
+        for (int i = 0; i < 4; i++) {                                                              \
+            edges[written + i] = base + (int64_t)lowest(marks);                                    \
+            marks &= marks - 1;                                                                    \
+        }                                                                                          \
+    }
+
+/* The bit set on top keeps a place defined when none is left. */
+#define LOWEST_PORTABLE(marks) count_trailing_zeros((marks) | (uint64_t)1 << 63)
+
+static ALWAYS_INLINE uint64_t edge_marks(uint64_t separators, int n_cut, uint64_t *inside) {
     uint64_t tokens = ~separators;
     uint64_t marks = (tokens ^ (tokens << 1 | *inside)) & (~(uint64_t)0 >> (64 - n_cut));
-    int n_edges = count_ones(marks);
     *inside = tokens >> (n_cut - 1) & 1;
-    for (int written = 0; written < n_edges; written += 8) {
-        for (int i = 0; i < 8; i++) {
-            /* The bit set on top keeps a place defined when none is left. */
-            edges[written + i] = base + count_trailing_zeros(marks | (uint64_t)1 << 63);
-            marks &= marks - 1;
-        }
-    }
+    return marks;
+}
+
+static ALWAYS_INLINE int write_edges(
+    uint64_t separators, int n_cut, int64_t base, uint64_t *inside, int64_t *edges) {
+    uint64_t marks = edge_marks(separators, n_cut, inside);
+    int n_edges = count_ones(marks);
+    WRITE_PLACES(LOWEST_PORTABLE)
     return n_edges;
 }
 
@@ -103,8 +120,11 @@ WITH_AVX2 static ALWAYS_INLINE int cut_avx2(
     *n_cut = all_bytes ? n_bytes
                        : leading_ascii((uint64_t)not_ascii[1] << 32 | not_ascii[0], n_bytes);
     if (*n_cut == 0) return 0;
-    return write_edges(
-        (uint64_t)separators[1] << 32 | separators[0], *n_cut, base, inside, edges);
+    uint64_t marks =
+        edge_marks((uint64_t)separators[1] << 32 | separators[0], *n_cut, inside);
+    int n_edges = count_ones(marks);
+    WRITE_PLACES(_tzcnt_u64)
+    return n_edges;
 }
 
 WITH_AVX2 static inline int cut_block_avx2(const uint8_t *bytes, int n_bytes, uint8_t *lowered,

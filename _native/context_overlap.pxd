@@ -1,23 +1,55 @@
 """One context after the other against a row's probes: shared n-grams, best overlaps."""
+from libc.string cimport memset
+
 from ngram_sets cimport (
     begin_tally, find_gram, gram_pair, grams_t, jaccard, join_grams, number_gram, tally_ids,
     tally_t, widen_tally,
 )
-from primitives cimport int32_t, int64_t, reserve, token_t, uint64_t
+from primitives cimport int32_t, int64_t, load_8_bytes, reserve, token_t, uint8_t, uint64_t
 from probes cimport (
-    gram_kind_t, is_bigram, is_unigram, kind_of_size, overlap_sizes_t, probe_tokens, probes_t,
-    reserve_grams, widest_window,
+    LANE_SUM, gram_kind_t, is_bigram, is_unigram, kind_of_size, overlap_sizes_t, probe_tokens,
+    probes_t, reserve_grams, widest_window,
 )
 from token_counts cimport counts_t
 
+cdef extern from "portable.h" nogil:
+    int count_ones(uint64_t word) noexcept
+    int count_trailing_zeros(uint64_t word) noexcept
 
-cdef inline int share(probes_t* probes, gram_kind_t* kind, const token_t* distinct,
-                      Py_ssize_t n_distinct, bint touch) noexcept nogil:
-    """Count, per probe, the context's distinct n-grams that the probe has; 0, or -1."""
-    cdef Py_ssize_t n_known = 0, i
-    cdef int64_t at
+cdef enum:
+    # Flags of a token of the context at hand.
+    REPEATS = 1                # it occurs more than once
+    PROBED = 2                 # a probe may have it
+    FLAGS_MARGIN = 72          # so many are looked at past the last token
+
+
+cdef inline void add_lanes(probes_t* probes, gram_kind_t* kind, uint64_t sums) noexcept nogil:
+    """Count what each lane has summed up."""
+    cdef int64_t probe
+    for probe in range(probes.n_probes):
+        kind.shared[probe] += <int32_t> (sums >> (8 * probe) & LANE_SUM)
+
+
+cdef inline void share_lanes(probes_t* probes, gram_kind_t* kind, const token_t* distinct,
+                             Py_ssize_t n_distinct) noexcept nogil:
+    cdef const uint64_t* lanes = kind.lanes
     cdef token_t id, n_ids = <token_t> kind.n_ids
-    cdef int32_t probe
+    cdef uint64_t sums
+    cdef Py_ssize_t end, i = 0
+    while i < n_distinct:
+        end = min(i + LANE_SUM, n_distinct)
+        sums = 0
+        while i < end:
+            id = distinct[i]
+            sums += lanes[id if id < n_ids else n_ids]
+            i += 1
+        add_lanes(probes, kind, sums)
+
+
+cdef inline int share_lists(probes_t* probes, gram_kind_t* kind, const token_t* distinct,
+                            Py_ssize_t n_distinct) noexcept nogil:
+    cdef Py_ssize_t n_known = 0, i
+    cdef token_t n_ids = <token_t> kind.n_ids
     if reserve(<void**> &probes.known, &probes.known_capacity, n_distinct + 1, sizeof(token_t)):
         return -1
     # Sifted first, without a branch: half of the n-grams are in no probe, and which is a toss-up.
@@ -25,54 +57,90 @@ cdef inline int share(probes_t* probes, gram_kind_t* kind, const token_t* distin
         probes.known[n_known] = distinct[i]
         n_known += distinct[i] < n_ids
     for i in range(n_known):
-        id = probes.known[i]
-        for at in range(kind.list_offsets[id], kind.list_offsets[id + 1]):
-            probe = kind.lists[at]
-            if touch:
-                # Written always and kept when this is the probe's first.
-                probes.touched[probes.n_touched] = probe
-                probes.n_touched += kind.shared[probe] == 0
-            kind.shared[probe] += 1
+        share_id(kind, probes.known[i])
     return 0
 
 
-cdef inline void share_id(probes_t* probes, gram_kind_t* kind, token_t id) noexcept nogil:
+cdef inline void share_id(gram_kind_t* kind, token_t id) noexcept nogil:
     cdef int64_t at
     for at in range(kind.list_offsets[id], kind.list_offsets[id + 1]):
         kind.shared[kind.lists[at]] += 1
 
 
-cdef inline Py_ssize_t sift_bigrams(
-    probes_t* probes, gram_kind_t* kind, const token_t* tokens, int64_t n_tokens,
-    const tally_t* counts,
-) noexcept nogil:
-    """List in ``known`` the bigrams that need a table; how many there are.
+cdef inline int share(probes_t* probes, gram_kind_t* kind, const token_t* distinct,
+                      Py_ssize_t n_distinct) noexcept nogil:
+    """Count, per probe, the context's distinct n-grams that the probe has; 0, or -1."""
+    if not probes.in_lanes:
+        return share_lists(probes, kind, distinct, n_distinct)
+    share_lanes(probes, kind, distinct, n_distinct)
+    return 0
 
-    A bigram with a token that occurs once in the text occurs once itself. So only bigrams of two
-    repeated tokens have to be told apart, and those that a probe could have to be found. No
-    branch: which is which cannot be guessed. ``kind.n_context`` counts those that occur once for
-    sure, which are listed as ~i, others as i.
-    """
+
+cdef inline int share_tokens(probes_t* probes, const counts_t* context) noexcept nogil:
+    """Count the distinct tokens that each probe shares, and list the probes that share any."""
+    cdef int64_t probe
+    probes.kinds[0].n_context = context.n_distinct
+    if share(probes, &probes.kinds[0], context.distinct, context.n_distinct):
+        return -1
+    for probe in range(probes.n_probes):
+        # Written always and kept where something is shared.
+        probes.touched[probes.n_touched] = <token_t> probe
+        probes.n_touched += probes.kinds[0].shared[probe] != 0
+    return 0
+
+
+cdef inline int flag_tokens(probes_t* probes, const token_t* tokens, int64_t n_tokens,
+                            const tally_t* counts) noexcept nogil:
+    """REPEATS and PROBED of each token; 0, or -1 without memory."""
     cdef const uint64_t* cells = counts.cells
     cdef uint64_t once = counts.stamp + 1
-    cdef token_t* known = probes.known
-    cdef token_t n_probe_tokens = <token_t> probes.kinds[0].n_ids, right = tokens[0]
-    cdef int left_repeats, right_repeats = cells[right] > once, single
-    cdef int left_probed, right_probed = right < n_probe_tokens
-    cdef int64_t i, n_single = 0
-    cdef Py_ssize_t n_sifted = 0
-    for i in range(n_tokens - 1):
-        left_repeats = right_repeats
-        left_probed = right_probed
-        right = tokens[i + 1]
-        right_repeats = cells[right] > once
-        right_probed = right < n_probe_tokens
-        single = (left_repeats & right_repeats) ^ 1
-        n_single += single
-        known[n_sifted] = <token_t> i ^ -single
-        n_sifted += (left_probed & right_probed) | (single ^ 1)
-    kind.n_context = n_single
-    return n_sifted
+    cdef token_t n_probe_tokens = <token_t> probes.kinds[0].n_ids
+    cdef uint8_t* flags
+    cdef int64_t i
+    if reserve(<void**> &probes.flags, &probes.flags_capacity, n_tokens + FLAGS_MARGIN, 1):
+        return -1
+    flags = probes.flags
+    for i in range(n_tokens):
+        flags[i] = REPEATS * (cells[tokens[i]] > once) | PROBED * (tokens[i] < n_probe_tokens)
+    memset(flags + n_tokens, 0, FLAGS_MARGIN)
+    return 0
+
+
+cdef inline uint64_t lowest_bits(uint64_t bytes_) noexcept nogil:
+    """The lowest bit of each of eight bytes, side by side."""
+    return (bytes_ & <uint64_t> 0x0101010101010101) * <uint64_t> 0x0102040810204080 >> 56
+
+
+cdef inline uint64_t sift_bigrams(const uint8_t* flags, uint64_t* repeated) noexcept nogil:
+    """A bit for each of 64 bigrams that needs a table, and for each whose tokens both repeat.
+
+    A bigram with a token that occurs once in the text occurs once itself. So only bigrams of two
+    repeated tokens have to be told apart, and those that a probe could have to be found.
+    """
+    cdef uint64_t both, probed = 0, repeats = 0
+    cdef int i
+    for i in range(0, 64, 8):
+        both = load_8_bytes(flags + i) & load_8_bytes(flags + i + 1)
+        repeats |= lowest_bits(both) << i
+        probed |= lowest_bits(both >> 1) << i
+    repeated[0] = repeats
+    return probed | repeats
+
+
+cdef inline int64_t find_bigram(gram_kind_t* kind, grams_t* grams, tally_t* tally, uint64_t pair,
+                                bint repeated) noexcept nogil:
+    """Id of a bigram that is met for the first time, -1 where it has none; -2 without memory."""
+    cdef int64_t id
+    if not repeated:
+        return find_gram(grams, pair)
+    id = number_gram(grams, pair)
+    if id < 0 or widen_tally(tally, grams.n_grams):
+        return -2
+    if tally.cells[id] >= tally.stamp:
+        return -1
+    tally.cells[id] = tally.stamp
+    kind.n_context += 1
+    return id
 
 
 cdef inline int share_bigrams(
@@ -80,25 +148,34 @@ cdef inline int share_bigrams(
     const tally_t* counts, grams_t* grams, tally_t* tally,
 ) noexcept nogil:
     """The context's distinct bigrams and those that each probe has; 0, or -1 without memory."""
-    cdef Py_ssize_t n_sifted, i
-    cdef int64_t id, at
-    if reserve(<void**> &probes.known, &probes.known_capacity, n_tokens + 1, sizeof(token_t)):
+    cdef int64_t n_summed = 0, first, id, at
+    cdef uint64_t sifted, repeated, sums = 0
+    if flag_tokens(probes, tokens, n_tokens, counts):
         return -1
-    n_sifted = sift_bigrams(probes, kind, tokens, n_tokens, counts)
-    for i in range(n_sifted):
-        at = probes.known[i]
-        if at < 0:
-            id = find_gram(grams, gram_pair(<uint64_t> tokens[~at], tokens[~at + 1]))
-        else:
-            id = number_gram(grams, gram_pair(<uint64_t> tokens[at], tokens[at + 1]))
-            if id < 0 or widen_tally(tally, grams.n_grams):
+    kind.n_context = n_tokens - 1
+    for first in range(0, n_tokens, 64):
+        sifted = sift_bigrams(probes.flags + first, &repeated)
+        kind.n_context -= count_ones(repeated)
+        while sifted:
+            at = count_trailing_zeros(sifted)
+            sifted &= sifted - 1
+            id = find_bigram(kind, grams, tally, gram_pair(
+                <uint64_t> tokens[first + at], tokens[first + at + 1]), repeated >> at & 1)
+            if id == -2:
                 return -1
-            if tally.cells[id] >= tally.stamp:
+            if not 0 <= id < kind.n_ids:
                 continue
-            tally.cells[id] = tally.stamp
-            kind.n_context += 1
-        if 0 <= id < kind.n_ids:
-            share_id(probes, kind, <token_t> id)
+            if not probes.in_lanes:
+                share_id(kind, <token_t> id)
+                continue
+            sums += kind.lanes[id]
+            n_summed += 1
+            if n_summed == LANE_SUM:
+                add_lanes(probes, kind, sums)
+                n_summed = 0
+                sums = 0
+    if probes.in_lanes:
+        add_lanes(probes, kind, sums)
     return 0
 
 
@@ -108,7 +185,7 @@ cdef inline int share_kind(probes_t* probes, gram_kind_t* kind, const token_t* i
     if begin_tally(tally, n_ids):
         return -1
     kind.n_context = tally_ids(tally, ids, counts.total - kind.need + 1, counts.distinct)
-    return share(probes, kind, counts.distinct, kind.n_context, False)
+    return share(probes, kind, counts.distinct, kind.n_context)
 
 
 cdef inline int share_wide(

@@ -7,8 +7,7 @@ from primitives cimport (
 )
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from vocabulary cimport (
-    clear_vocabulary, close_vocabulary, home_slot, make_key, number_token, seed_vocabulary,
-    token_key_t, vocabulary_t,
+    clear_vocabulary, close_vocabulary, number_bytes, seed_vocabulary, vocabulary_t,
 )
 
 
@@ -26,11 +25,7 @@ cdef inline void close_given_stems(given_stems_t* given) noexcept nogil:
 
 cdef inline int64_t number_given(given_stems_t* given, int64_t size) noexcept nogil:
     """Number of the ``size`` bytes behind the words' end, a new one if need be; -1."""
-    cdef vocabulary_t* vocabulary = &given.vocabulary
-    cdef token_key_t key
-    make_key(given.words.bytes, given.words.size, size, vocabulary.seed, &key)
-    return number_token(vocabulary, &given.words, &key, home_slot(
-        &key, vocabulary.seed, vocabulary.second_seed, <uint64_t> (vocabulary.n_slots - 1)))
+    return number_bytes(&given.vocabulary, &given.words, given.words.size, size)
 
 
 cdef inline int copy_behind(given_stems_t* given, int language, const uint8_t* word,

@@ -217,7 +217,7 @@ cdef inline int read_row(grounded_work_t* work, const grounded_columns_t* column
     memset(work.in_query + before, 0, <size_t> (work.in_query_capacity - before))
     work.has_question = has_words(&work.question)
     work.has_answer = columns.given[row] & GIVEN_ANSWER != 0
-    return begin_claims(&work.claims, &work.words, 256)
+    return begin_claims(&work.claims, &work.words, 1024)
 
 
 # ----------------------------------------------------------------------------------- null rules

@@ -14,8 +14,8 @@ from primitives cimport (
 )
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from vocabulary cimport (
-    clear_vocabulary, close_vocabulary, home_slot, make_key, number_token, number_tokens,
-    seed_vocabulary, token_key_t, vocabulary_t,
+    clear_vocabulary, close_vocabulary, number_bytes, number_tokens, seed_vocabulary, token_key_t,
+    vocabulary_t,
 )
 from word_facts cimport (
     LANGUAGE_EN, count_stop_word, language_counts_t, may_have_ending, number_texts, strip_endings,
@@ -92,10 +92,7 @@ cdef inline int64_t number_form(lexicon_t* lexicon, int64_t size) noexcept nogil
     """Id of the form of ``size`` bytes that lies behind the store's end; -1 without memory."""
     cdef vocabulary_t* vocabulary = &lexicon.vocabulary
     cdef int64_t n_known = vocabulary.n_tokens, id
-    cdef token_key_t key
-    make_key(lexicon.store.bytes, lexicon.store.size, size, vocabulary.seed, &key)
-    id = number_token(vocabulary, &lexicon.store, &key, home_slot(
-        &key, vocabulary.seed, vocabulary.second_seed, <uint64_t> (vocabulary.n_slots - 1)))
+    id = number_bytes(vocabulary, &lexicon.store, lexicon.store.size, size)
     if id >= n_known:
         lexicon.store.size += size
     return id
@@ -127,7 +124,8 @@ cdef inline int look_up_forms(lexicon_t* lexicon) noexcept nogil:
         lexicon.facts[id] = NULL
         # A negative size is of a word past sixteen bytes, and no list has one.
         if keys[id].size > 0:
-            lexicon.facts[id] = word_facts(keys[id].head, keys[id].tail, keys[id].size)
+            lexicon.facts[id] = word_facts(keys[id].ends.head, keys[id].ends.tail,
+                                           keys[id].size)
     return 0
 
 
@@ -157,7 +155,7 @@ cdef inline bint is_ascii_form(const lexicon_t* lexicon, token_t id) noexcept no
     cdef const uint8_t* form
     cdef int64_t i
     if key.size > 0:
-        return (key.head | key.tail) & <uint64_t> 0x8080808080808080 == 0
+        return (key.ends.head | key.ends.tail) & <uint64_t> 0x8080808080808080 == 0
     form = form_bytes(lexicon, id)
     for i in range(-key.size):
         if form[i] >= 0x80:
@@ -168,12 +166,12 @@ cdef inline bint is_ascii_form(const lexicon_t* lexicon, token_t id) noexcept no
 cdef inline uint8_t raw_flags(const lexicon_t* lexicon, token_t raw) noexcept nogil:
     """IS_NUMBER and IS_LONG of a raw form."""
     cdef const token_key_t* key = &lexicon.vocabulary.keys[raw]
-    cdef uint8_t first = <uint8_t> key.head
+    cdef uint8_t first = <uint8_t> key.ends.head
     cdef uint32_t first_point
     cdef int width
     if first < 0x80:
         return IS_NUMBER * (first <= 0x39) | IS_LONG * (key.size != 1)
-    first_point = decode_code_point(<const uint8_t*> &key.head, 8, 0, &width)
+    first_point = decode_code_point(<const uint8_t*> &key.ends.head, 8, 0, &width)
     return ((IS_NUMBER if fold_flags(first_point) & FOLD_NUMBER else 0)
             | (IS_LONG if key.size != width else 0))
 
@@ -183,8 +181,8 @@ cdef inline bint may_have_stem(const token_key_t* key) noexcept nogil:
     cdef int64_t width = key.size if 0 < key.size < 8 else 8
     if key.size < 0:
         return True
-    return key.size > 3 and may_have_ending(<uint8_t> (key.tail >> (8 * (width - 2))),
-                                            <uint8_t> (key.tail >> (8 * (width - 1))))
+    return key.size > 3 and may_have_ending(<uint8_t> (key.ends.tail >> (8 * (width - 2))),
+                                            <uint8_t> (key.ends.tail >> (8 * (width - 1))))
 
 
 cdef inline int64_t stem_of(lexicon_t* lexicon, int64_t raw) noexcept nogil:

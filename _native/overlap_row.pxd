@@ -3,7 +3,7 @@ from libc.stdlib cimport free
 from libc.string cimport memchr, memset
 
 from context_overlap cimport (
-    finish_probes, rank_probes, share, share_longer, weighted_overlap,
+    finish_probes, rank_probes, share_longer, share_tokens, weighted_overlap,
 )
 from ngram_sets cimport clear_grams, grams_t, tally_t, widen_tally
 from primitives cimport (
@@ -202,8 +202,7 @@ cdef inline int compare_context(workspace_t* work, const options_t* options, tex
         work.chunk_tfidf[index] = pair_cosine(&work.question.counts, context)
     if probes.n_probes == 0:
         return 0
-    probes.kinds[0].n_context = context.n_distinct
-    if share(probes, &probes.kinds[0], context.distinct, context.n_distinct, True):
+    if share_tokens(probes, context):
         return -1
     if probes.n_weighted and share_longer(
             probes, work.context_tokens.ids, context, &work.grams, &work.grams_tally):
@@ -330,7 +329,7 @@ cdef inline int score_row(workspace_t* work, const columns_t* columns, const opt
     cdef int64_t n_slots = table_size(row_bytes(columns, row))
     work.lowered.size = work.tokens.size = 0
     # Few n-grams need a number (see sift_bigrams): their table begins small, and doubles.
-    if clear_vocabulary(&work.vocabulary, n_slots) or clear_grams(&work.grams, n_slots // 4):
+    if clear_vocabulary(&work.vocabulary, n_slots) or clear_grams(&work.grams, n_slots // 8):
         return -1
     if cut_short_texts(work, columns, options, row):
         return -1

@@ -1,8 +1,9 @@
 """The short texts of a row (probes), indexed for comparison with its contexts.
 
-A probe is the question, a sentence of the answer or a sentence of the ground truth. For each
-n-gram of a probe there is the list of probes that hold it, so a context costs its own length plus
-the matches, not its length times the number of probes.
+A probe is the question, a sentence of the answer or a sentence of the ground truth. Up to eight
+probes have a lane each in one word per n-gram: what a context shares with all of them is a sum, and
+no branch depends on the text. For more probes there is per n-gram the list of those that hold it,
+so a context costs its own length plus the matches, not its length times the number of probes.
 """
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
@@ -10,7 +11,11 @@ from libc.string cimport memset
 from ngram_sets cimport (
     begin_tally, grams_t, join_grams, tally_ids, tally_t,
 )
-from primitives cimport int32_t, int64_t, reserve, span_t, token_t
+from primitives cimport int32_t, int64_t, reserve, span_t, token_t, uint8_t, uint64_t
+
+cdef enum:
+    N_LANES = 8                # bytes of a word
+    LANE_SUM = 255             # what a lane can hold
 
 
 cdef struct overlap_sizes_t:
@@ -30,6 +35,8 @@ cdef struct gram_kind_t:
     int64_t set_offsets_capacity
     token_t* set_ids
     int64_t set_ids_capacity
+    uint64_t* lanes            # per n-gram: 1 in the byte of each probe that holds it; then a 0
+    int64_t lanes_capacity
     int64_t* list_offsets      # n-gram i is in probes lists[list_offsets[i]:list_offsets[i + 1]]
     int64_t list_offsets_capacity
     int32_t* lists
@@ -41,6 +48,7 @@ cdef struct gram_kind_t:
 
 cdef struct probes_t:
     int64_t n_probes
+    bint in_lanes              # they are few: ``lanes`` stand in place of ``lists``
     int64_t n_weighted         # the first ones, compared by weighted overlap as well
     span_t* spans              # tokens of probe p: ids[spans[p].begin:spans[p].end]
     int64_t spans_capacity
@@ -63,6 +71,8 @@ cdef struct probes_t:
     int64_t joined_capacity
     token_t* known             # n-grams of the context at hand that a probe has
     int64_t known_capacity
+    uint8_t* flags             # of the tokens of the context at hand
+    int64_t flags_capacity
 
 
 cdef inline int open_probes(probes_t* probes, const overlap_sizes_t* sizes) noexcept nogil:
@@ -89,6 +99,7 @@ cdef inline void close_probes(probes_t* probes) noexcept nogil:
     for i in range(probes.n_kinds):
         free(probes.kinds[i].set_offsets)
         free(probes.kinds[i].set_ids)
+        free(probes.kinds[i].lanes)
         free(probes.kinds[i].list_offsets)
         free(probes.kinds[i].lists)
         free(probes.kinds[i].shared)
@@ -100,6 +111,7 @@ cdef inline void close_probes(probes_t* probes) noexcept nogil:
     free(probes.grams)
     free(probes.joined)
     free(probes.known)
+    free(probes.flags)
 
 
 cdef inline int64_t probe_tokens(const probes_t* probes, int64_t probe) noexcept nogil:
@@ -141,7 +153,7 @@ cdef inline int add_probe(probes_t* probes, int64_t begin, int64_t end,
     return 0
 
 
-# ------------------------------------------------------------------------------- inverted lists
+# ----------------------------------------------------------------------- lanes or inverted lists
 
 cdef inline int collect_sets(probes_t* probes, gram_kind_t* kind, int64_t n_probes,
                              const token_t* ids, int64_t n_ids, tally_t* tally) noexcept nogil:
@@ -191,6 +203,18 @@ cdef inline int invert_sets(gram_kind_t* kind, int64_t n_probes) noexcept nogil:
     return 0
 
 
+cdef inline int set_out_lanes(gram_kind_t* kind, int64_t n_probes) noexcept nogil:
+    """A lane of each probe from n-gram sets per probe; 0, or -1 without memory."""
+    cdef int64_t probe, i
+    if reserve(<void**> &kind.lanes, &kind.lanes_capacity, kind.n_ids + 1, sizeof(uint64_t)):
+        return -1
+    memset(kind.lanes, 0, <size_t> (kind.n_ids + 1) * sizeof(uint64_t))
+    for probe in range(n_probes):
+        for i in range(kind.set_offsets[probe], kind.set_offsets[probe + 1]):
+            kind.lanes[kind.set_ids[i]] |= <uint64_t> 1 << (8 * probe)
+    return 0
+
+
 cdef inline int clear_shared(probes_t* probes) noexcept nogil:
     """Nothing shared yet, for every kind and probe; 0, or -1 without memory."""
     cdef gram_kind_t* kind
@@ -208,7 +232,7 @@ cdef inline int index_kind(probes_t* probes, gram_kind_t* kind, int64_t n_probes
                            const token_t* ids, int64_t n_ids, tally_t* tally) noexcept nogil:
     if collect_sets(probes, kind, n_probes, ids, n_ids, tally):
         return -1
-    return invert_sets(kind, n_probes)
+    return set_out_lanes(kind, n_probes) if probes.in_lanes else invert_sets(kind, n_probes)
 
 
 cdef inline int reserve_grams(probes_t* probes, int64_t n_tokens) noexcept nogil:
@@ -243,7 +267,7 @@ cdef inline int join_probes(probes_t* probes, grams_t* grams, int64_t half, int6
 
 cdef inline int index_longer(probes_t* probes, const token_t* tokens, int64_t n_token_ids,
                              grams_t* grams, tally_t* tally) noexcept nogil:
-    """Sets and lists of all kinds but unigrams, over the weighted probes; 0, or -1.
+    """Sets, lanes and lists of all kinds but unigrams, over the weighted probes; 0, or -1.
 
     Two windows of half a size or more cover one of that size: one pass for each doubling.
     """
@@ -278,11 +302,12 @@ cdef inline int index_longer(probes_t* probes, const token_t* tokens, int64_t n_
 
 cdef inline int index_probes(probes_t* probes, const token_t* tokens, int64_t n_token_ids,
                              grams_t* grams, tally_t* tally) noexcept nogil:
-    """Sets and inverted lists of all kinds from the probes' tokens; 0, or -1 without memory.
+    """Sets, and lanes or lists, of all kinds from the probes' tokens; 0, or -1 without memory.
 
     Call once per row, after the last probe and before the first context.
     """
     cdef int64_t n_probes = probes.n_probes
+    probes.in_lanes = n_probes <= N_LANES
     if clear_shared(probes):
         return -1
     if index_kind(probes, &probes.kinds[0], n_probes, tokens, n_token_ids, tally):

@@ -24,21 +24,20 @@ cdef inline double pair_cosine(const counts_t* left, const counts_t* right) noex
     """Cosine of two counted texts; 0 when either has no tokens."""
     cdef double n_left = <double> left.total, n_right = <double> right.total
     cdef double dot = 0.0, left_squares = 0.0, right_squares = 0.0, weight
-    cdef double shared[N_SQUARES]
-    cdef double unshared[N_SQUARES]
+    cdef double squares[2 * N_SQUARES]   # by count; from N_SQUARES on of terms of both texts
     cdef int64_t here, there, n_shared = 0
     cdef Py_ssize_t i
     # Most counts are small: their squares are computed once, by the same operations.
     for here in range(1, N_SQUARES):
         weight = <double> here / n_right
-        shared[here] = weight * weight
-        unshared[here] = (weight * UNSHARED_IDF) * (weight * UNSHARED_IDF)
+        squares[N_SQUARES + here] = weight * weight
+        squares[here] = (weight * UNSHARED_IDF) * (weight * UNSHARED_IDF)
     for i in range(right.n_distinct):
         here = tallied_count(&right.tally, right.distinct[i])
         there = left.tally.cells[right.distinct[i]] > left.tally.stamp
         n_shared += there
         if here < N_SQUARES:
-            right_squares += shared[here] if there else unshared[here]
+            right_squares += squares[N_SQUARES * there + here]
             continue
         weight = <double> here / n_right
         if not there:

@@ -27,24 +27,27 @@ cdef enum:
     MAX_PROBE = 128        # a longer run means keys chosen to collide: a new seed is taken
 
 
-cdef struct token_key_t:
+cdef struct ends_t:
     uint64_t head      # first eight bytes, zero-padded
     uint64_t tail      # last eight bytes of a longer token; a digest of one past sixteen bytes
+
+
+cdef struct token_key_t:
+    ends_t ends
     int64_t begin      # in the lowered bytes
     int64_t size       # in bytes; negative for a token past sixteen, whose key is not all of it
 
 
 cdef struct vocabulary_t:
-    # A slot holds the id of a token, counted on from row to row: a number below ``first_serial``
-    # was left by an older row, and the slot is free. Keys lie densely by id.
+    # A slot holds the id of a token and 1; 0 is a free one. Keys lie densely by id.
     token_t* slots
     int64_t n_slots            # in use, a power of two; half of them are filled at most
     int64_t n_allocated        # at least ``n_slots``
-    token_t first_serial       # of id 0; at least 1, so that zeroed slots are free
     hash_t seed                # of this table; moves on when a probe runs too long
     hash_t second_seed
-    token_key_t* keys          # ... and one more of no size, which no token equals
-    int64_t capacity           # of ``keys``, more than half of ``n_slots``
+    token_key_t* keys          # by id, from the second key allocated on
+    token_key_t* allocated     # the first has no size, so that no token equals it: of free slots
+    int64_t capacity
     int64_t n_tokens
 
 
@@ -55,7 +58,7 @@ cdef inline int64_t table_size(int64_t n_bytes) noexcept nogil:
     look-up a miss of the second cache.
     """
     cdef int64_t n_slots = 64
-    while n_slots * 4 < n_bytes and n_slots < 16384:
+    while n_slots * 2 < n_bytes and n_slots < 16384:
         n_slots *= 2
     return n_slots
 
@@ -68,13 +71,15 @@ cdef inline void seed_vocabulary(vocabulary_t* vocabulary, hash_t seed) noexcept
 cdef inline int lay_out_slots(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
     """Set out ``n_slots`` (a power of two) free slots; 0, or -1 without memory.
 
-    Serial numbers move on instead of the slots being zeroed. The table has the size of its row:
-    after a giant row, small ones still use slots that lie close together.
+    The table has the size of its row: after a giant row, small ones still use slots that lie close
+    together.
     """
     cdef token_t* slots
-    if reserve(<void**> &vocabulary.keys, &vocabulary.capacity, n_slots // 2 + 2,
+    if reserve(<void**> &vocabulary.allocated, &vocabulary.capacity, n_slots // 2 + 2,
                sizeof(token_key_t)):
         return -1
+    vocabulary.allocated[0].size = 0
+    vocabulary.keys = vocabulary.allocated + 1
     if n_slots > vocabulary.n_allocated:
         slots = <token_t*> calloc(<size_t> n_slots, sizeof(token_t))
         if slots == NULL:
@@ -82,28 +87,21 @@ cdef inline int lay_out_slots(vocabulary_t* vocabulary, int64_t n_slots) noexcep
         free(vocabulary.slots)
         vocabulary.slots = slots
         vocabulary.n_allocated = n_slots
-        vocabulary.first_serial = 1
-    elif vocabulary.first_serial + vocabulary.n_tokens > MAX_IDS:
-        memset(vocabulary.slots, 0, <size_t> vocabulary.n_allocated * sizeof(token_t))
-        vocabulary.first_serial = 1
     else:
-        vocabulary.first_serial += <token_t> vocabulary.n_tokens
+        memset(vocabulary.slots, 0, <size_t> n_slots * sizeof(token_t))
     vocabulary.n_slots = n_slots
     return 0
 
 
 cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
     """Forget all tokens and set out ``n_slots`` free slots; 0, or -1 without memory."""
-    if lay_out_slots(vocabulary, n_slots):
-        return -1
     vocabulary.n_tokens = 0
-    vocabulary.keys[0].size = 0
-    return 0
+    return lay_out_slots(vocabulary, n_slots)
 
 
 cdef inline void close_vocabulary(vocabulary_t* vocabulary) noexcept nogil:
     free(vocabulary.slots)
-    free(vocabulary.keys)
+    free(vocabulary.allocated)
 
 
 cdef inline uint64_t digest_token(const uint8_t* token, int64_t size, hash_t seed) noexcept nogil:
@@ -117,29 +115,36 @@ cdef inline uint64_t digest_token(const uint8_t* token, int64_t size, hash_t see
                           <uint64_t> 0xA0761D6478BD642F)
 
 
-cdef inline void make_key(const uint8_t* lowered, int64_t begin, int64_t size, hash_t seed,
-                          token_key_t* key) noexcept nogil:
-    """Set out what tells one token from another: all of it up to sixteen bytes, else a digest.
+cdef inline ends_t ends_of(const uint8_t* token, int64_t size) noexcept nogil:
+    """The first and the last eight bytes of a token.
 
     Eight bytes past the token are readable (LOWERED_MARGIN), so a short one is loaded whole and
-    masked instead of copied byte by byte; no branch depends on a length below seventeen.
+    masked instead of copied byte by byte; no branch depends on the length.
     """
-    cdef const uint8_t* token = lowered + begin
     cdef int64_t width = size if size < 8 else 8
     cdef uint64_t mask = low_bytes[width]
+    cdef ends_t ends
+    ends.head = load_8_bytes(token) & mask
+    ends.tail = load_8_bytes(token + size - width) & mask
+    return ends
+
+
+cdef inline void make_key(const uint8_t* lowered, int64_t begin, int64_t size, hash_t seed,
+                          token_key_t* key) noexcept nogil:
+    """Set out what tells one token from another: all of it up to sixteen bytes, else a digest."""
+    cdef const uint8_t* token = lowered + begin
+    key.ends = ends_of(token, size)
     key.begin = begin
     key.size = size
-    key.head = load_8_bytes(token) & mask
-    key.tail = load_8_bytes(token + size - width) & mask
     if size > 16:
-        key.tail = digest_token(token, size, seed)
+        key.ends.tail = digest_token(token, size, seed)
         key.size = -size
 
 
-cdef inline int64_t home_slot(const token_key_t* key, hash_t seed, hash_t second_seed,
+cdef inline int64_t home_slot(ends_t ends, int64_t size, hash_t seed, hash_t second_seed,
                               uint64_t slot_mask) noexcept nogil:
     return <int64_t> (folded_product(
-        key.head ^ seed, (key.tail ^ second_seed) + <uint64_t> key.size) & slot_mask)
+        ends.head ^ seed, (ends.tail ^ second_seed) + <uint64_t> size) & slot_mask)
 
 
 cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lowered,
@@ -150,14 +155,12 @@ cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lo
     while True:
         if lay_out_slots(vocabulary, n_slots):
             return -1
-        # Slots of an earlier try have to look free to this row's own serial numbers.
-        memset(vocabulary.slots, 0, <size_t> n_slots * sizeof(token_t))
         seed_vocabulary(vocabulary, vocabulary.second_seed)
         for id in range(vocabulary.n_tokens):
             key = &vocabulary.keys[id]
             make_key(lowered.bytes, key.begin, key.size if key.size > 0 else -key.size,
                      vocabulary.seed, key)
-            slot = home_slot(key, vocabulary.seed, vocabulary.second_seed,
+            slot = home_slot(key.ends, key.size, vocabulary.seed, vocabulary.second_seed,
                              <uint64_t> (n_slots - 1))
             probes = 0
             while vocabulary.slots[slot]:
@@ -165,51 +168,58 @@ cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lo
                 probes += 1
             if probes > MAX_PROBE:
                 break
-            vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
+            vocabulary.slots[slot] = <token_t> id + 1
         if probes <= MAX_PROBE:
-            vocabulary.keys[vocabulary.n_tokens].size = 0
             return 0
         n_slots *= 2
 
 
 cdef struct chunk_t:
-    token_key_t keys[CHUNK_TOKENS]
+    ends_t ends[CHUNK_TOKENS]
     int64_t homes[CHUNK_TOKENS]
     int64_t others[CHUNK_TOKENS]    # tokens that are not the one in their home slot
 
 
-cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const lowered_t* lowered,
-                                   const int64_t* edges, Py_ssize_t n_tokens, chunk_t* chunk,
-                                   token_t* ids) noexcept nogil:
-    """Keys of a chunk's tokens, and ids of those that stand in their home slot.
-
-    Returns how many of the ``others`` there are.
-    """
+cdef inline void find_homes(const vocabulary_t* vocabulary, const lowered_t* lowered,
+                            const int64_t* edges, Py_ssize_t n_tokens,
+                            chunk_t* chunk) noexcept nogil:
+    """Ends of a chunk's tokens, and the slots that they would like to stand in."""
     # In locals: the compiler cannot know that no store of the loop changes them.
     cdef const uint8_t* text = lowered.bytes
-    cdef const token_t* slots = vocabulary.slots
-    cdef const token_key_t* keys = vocabulary.keys
     cdef uint64_t slot_mask = <uint64_t> (vocabulary.n_slots - 1)
     cdef hash_t seed = vocabulary.seed, second_seed = vocabulary.second_seed
-    cdef token_t first_serial = vocabulary.first_serial
-    cdef uint32_t id, n_known = <uint32_t> vocabulary.n_tokens
-    cdef Py_ssize_t n_others = 0, i
     cdef int64_t begin, size
-    cdef token_key_t* key
-    cdef const token_key_t* known
+    cdef ends_t ends
+    cdef Py_ssize_t i
     for i in range(n_tokens):
-        key = &chunk.keys[i]
         begin = edges[2 * i]
         size = edges[2 * i + 1] - begin
-        make_key(text, begin, size, seed, key)
-        chunk.homes[i] = home_slot(key, seed, second_seed, slot_mask)
-        # What an older row left in a slot wraps around to a number above all ids.
-        id = <uint32_t> (slots[chunk.homes[i]] - first_serial)
-        known = &keys[id if id < n_known else n_known]
-        ids[i] = <token_t> id
+        ends = ends_of(text + begin, size)
+        chunk.homes[i] = home_slot(ends, size, seed, second_seed, slot_mask)
+        chunk.ends[i] = ends
+
+
+cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const int64_t* edges,
+                                   Py_ssize_t n_tokens, chunk_t* chunk,
+                                   token_t* ids) noexcept nogil:
+    """Ids of the tokens that stand in their home slot.
+
+    Returns how many of the ``others`` there are, every token past sixteen bytes among them.
+    """
+    cdef const token_t* slots = vocabulary.slots
+    cdef const token_key_t* keys = vocabulary.allocated
+    cdef const token_key_t* known
+    cdef Py_ssize_t n_others = 0, i
+    cdef int64_t size
+    cdef token_t slot
+    for i in range(n_tokens):
+        slot = slots[chunk.homes[i]]
+        known = &keys[slot]
+        size = edges[2 * i + 1] - edges[2 * i]
+        ids[i] = slot - 1
         chunk.others[n_others] = i
-        # The size itself, not the key's: a token past sixteen bytes never matches here.
-        n_others += ((known.head ^ key.head) | (known.tail ^ key.tail)
+        n_others += ((known.ends.head ^ chunk.ends[i].head)
+                     | (known.ends.tail ^ chunk.ends[i].tail)
                      | <uint64_t> (known.size ^ size)) != 0
     return n_others
 
@@ -217,7 +227,8 @@ cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const lowered
 cdef inline bint is_token(const lowered_t* lowered, const token_key_t* known,
                           const token_key_t* key) noexcept nogil:
     """The two keys are of the same bytes, not just alike."""
-    return known.head == key.head and known.tail == key.tail and known.size == key.size and (
+    return known.ends.head == key.ends.head and (
+        known.ends.tail == key.ends.tail) and known.size == key.size and (
         key.size > 0 or memcmp(lowered.bytes + known.begin, lowered.bytes + key.begin,
                                <size_t> -key.size) == 0)
 
@@ -226,8 +237,8 @@ cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowe
                                  const token_key_t* key, int64_t slot) noexcept nogil:
     """Id of one token, a new one if need be, probing from its home slot; -1 without memory."""
     cdef int64_t probes = 0, id
-    while vocabulary.slots[slot] >= vocabulary.first_serial:
-        id = vocabulary.slots[slot] - vocabulary.first_serial
+    while vocabulary.slots[slot]:
+        id = vocabulary.slots[slot] - 1
         if is_token(lowered, &vocabulary.keys[id], key):
             return id
         slot = (slot + 1) & (vocabulary.n_slots - 1)
@@ -236,9 +247,8 @@ cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowe
     if id > MAX_IDS:
         return -1
     vocabulary.keys[id] = key[0]
-    vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
     vocabulary.n_tokens = id + 1
-    vocabulary.keys[id + 1].size = 0
+    vocabulary.slots[slot] = <token_t> (id + 1)
     # Growth comes first: reseeding a table that is half full would leave no room for the next key.
     if 2 * (id + 1) > vocabulary.n_slots:
         if rebuild_vocabulary(vocabulary, lowered, 2 * vocabulary.n_slots):
@@ -247,6 +257,55 @@ cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowe
         if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):
             return -1
     return id
+
+
+cdef inline int64_t number_bytes(vocabulary_t* vocabulary, const lowered_t* lowered,
+                                 int64_t begin, int64_t size) noexcept nogil:
+    """Id of the token of some of the lowered bytes; -1 without memory."""
+    cdef token_key_t key
+    make_key(lowered.bytes, begin, size, vocabulary.seed, &key)
+    return number_token(vocabulary, lowered, &key, home_slot(
+        key.ends, key.size, vocabulary.seed, vocabulary.second_seed,
+        <uint64_t> (vocabulary.n_slots - 1)))
+
+
+cdef inline int make_room(vocabulary_t* vocabulary, const lowered_t* lowered,
+                          int64_t n_tokens) noexcept nogil:
+    """Let the table hold so many tokens; 0, or -1 without memory."""
+    cdef int64_t n_slots = vocabulary.n_slots
+    if n_tokens > MAX_IDS:
+        return -1
+    while 2 * n_tokens > n_slots:
+        n_slots *= 2
+    return rebuild_vocabulary(vocabulary, lowered, n_slots) if n_slots > vocabulary.n_slots else 0
+
+
+cdef inline Py_ssize_t add_new(vocabulary_t* vocabulary, const chunk_t* chunk,
+                               const int64_t* edges, Py_ssize_t i, Py_ssize_t n_others,
+                               token_t* ids) noexcept nogil:
+    """Number the others from ``i`` on that are new at sight: their home slot is free.
+
+    Returns the first that is not.
+    """
+    cdef token_t* slots = vocabulary.slots
+    cdef token_key_t* keys = vocabulary.keys
+    cdef int64_t id = vocabulary.n_tokens, other, begin, size, home
+    while i < n_others:
+        other = chunk.others[i]
+        home = chunk.homes[other]
+        begin = edges[2 * other]
+        size = edges[2 * other + 1] - begin
+        if size > 16 or slots[home]:
+            break
+        keys[id].ends = chunk.ends[other]
+        keys[id].begin = begin
+        keys[id].size = size
+        ids[other] = <token_t> id
+        id += 1
+        slots[home] = <token_t> id
+        i += 1
+    vocabulary.n_tokens = id
+    return i
 
 
 cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered,
@@ -258,24 +317,27 @@ cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered
     guess: the tokens found at home, then the others, of which nearly all are new.
     """
     cdef chunk_t chunk
-    cdef Py_ssize_t n_others, i
+    cdef Py_ssize_t n_others, i = 0
     cdef int64_t id, other
-    cdef hash_t seed = vocabulary.seed
-    n_others = match_homes(vocabulary, lowered, edges, n_tokens, &chunk, ids)
-    for i in range(n_others):
+    cdef hash_t seed
+    if make_room(vocabulary, lowered, vocabulary.n_tokens + n_tokens):
+        return -1
+    find_homes(vocabulary, lowered, edges, n_tokens, &chunk)
+    n_others = match_homes(vocabulary, edges, n_tokens, &chunk, ids)
+    seed = vocabulary.seed
+    while True:
+        # Another seed means that the table was laid out anew under way.
+        if vocabulary.seed == seed:
+            i = add_new(vocabulary, &chunk, edges, i, n_others, ids)
+        if i == n_others:
+            return 0
         other = chunk.others[i]
-        if vocabulary.seed != seed:
-            # The table was laid out anew under way.
-            make_key(lowered.bytes, edges[2 * other], edges[2 * other + 1] - edges[2 * other],
-                     vocabulary.seed, &chunk.keys[other])
-            chunk.homes[other] = home_slot(&chunk.keys[other], vocabulary.seed,
-                                           vocabulary.second_seed,
-                                           <uint64_t> (vocabulary.n_slots - 1))
-        id = number_token(vocabulary, lowered, &chunk.keys[other], chunk.homes[other])
+        id = number_bytes(vocabulary, lowered, edges[2 * other],
+                          edges[2 * other + 1] - edges[2 * other])
         if id < 0:
             return -1
         ids[other] = <token_t> id
-    return 0
+        i += 1
 
 
 cdef struct token_ids_t:
