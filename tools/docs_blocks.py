@@ -5,6 +5,7 @@ Above each fence stands a comment that says what becomes of the block::
     <!-- block: run -->                  executed as it stands
     <!-- block: run file=my_app.py -->   written to that file, for the blocks below it
     <!-- block: loopback-judge -->       executed with a scripted judge on 127.0.0.1
+    <!-- block: judge-server -->         has a test that runs it against a server like the named one
     <!-- block: engine -->               wants a cluster engine, which has tests of its own
     <!-- block: illustration -->         shown alone: another tool, or a machine that is not here
 
@@ -32,7 +33,7 @@ from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-TAGS: Final = ("run", "loopback-judge", "engine", "illustration")
+TAGS: Final = ("run", "loopback-judge", "judge-server", "engine", "illustration")
 _EXECUTED: Final = ("run", "loopback-judge")
 _FENCE: Final = re.compile(r"^ *(`{3,}|~{3,}) *([\w+-]*)")
 _TAG: Final = re.compile(r"^ *<!-- block: ([a-z-]+)(?: file=([\w./-]+))? -->$")

@@ -32,6 +32,7 @@ _SHORT_METRICS = ("faithfulness", "answer_correctness", "context_relevance", "an
 _BLOCKS = {
     "run": "a test executes it and compares what it prints",
     "loopback-judge": "the same, with a scripted judge on this machine",
+    "judge-server": "a test runs it against a server on this machine that replies as the named one",
     "engine": "needs a cluster engine or another tool, and has separate tests",
     "illustration": "not executed: it installs something, or is for another tool or machine",
 }
