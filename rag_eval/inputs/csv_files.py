@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile, plain_name
+from rag_eval.inputs.csv_records import CsvRecords
 from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
 from rag_eval.inputs.schemas.contexts import list_in
 from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
@@ -63,44 +64,49 @@ class CsvTable:
         # rows holds for their cells, too.
         csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
         self.source = file.source
-        self._row_bytes = 0
-        lines = self._text_lines(file)
-        first = next(lines, "")
-        mark = separator or _separator(first)
-        self._reader = csv.reader(chain([first], lines), delimiter=mark, strict=True)
+        self._file = file
+        self._row_bytes = self._line = 0
+        lines = self._lines()
+        first = next(lines, b"")
+        mark = separator or _separator(self._decoded(first))
+        self._records = CsvRecords(chain([first], lines), mark, self._decoded)
         self.header = self._next() or []
         check_header(self.header, f"{self.source}: line 1")
 
     def _next(self) -> list[str] | None:
         try:
-            return next(self._reader, None)
+            return next(self._records, None)
         except csv.Error as error:
-            line = self._reader.line_num
-            raise InputError(f"{self.source}, line {line}: is not CSV: {error}") from None
+            raise InputError(f"{self.source}, line {self._line}: is not CSV: {error}") from None
         finally:
             self._row_bytes = 0
 
-    def _text_lines(self, file: ByteFile) -> Iterator[str]:
+    def _lines(self) -> Iterator[bytes]:
         """The lines of the file; an error if one row has too many."""
-        first_of_row = 1
-        for number, line in enumerate(file.lines(), 1):
+        most, first_of_row = self._file.max_row_bytes + 1, 1
+        for number, line in enumerate(self._file.lines(), 1):
             if not self._row_bytes:
                 first_of_row = number
+            self._line = number
             self._row_bytes += len(line) + 1
-            if self._row_bytes > file.max_row_bytes + 1:
-                raise file.too_long(first_of_row, " (is a quote in it not closed?)")
-            try:
-                yield line.decode() + "\n"
-            except UnicodeDecodeError as error:
-                fault = f"byte 0x{line[error.start]:02x}){file.encoding_hint(line)}"
-                where = f"{file.source}, line {number}"
-                raise InputError(f"{where} is not valid UTF-8 ({fault}") from None
+            if self._row_bytes > most:
+                raise self._file.too_long(first_of_row, " (is a quote in it not closed?)")
+            yield line
+
+    def _decoded(self, line: bytes) -> str:
+        """The text of the line that was read last, or of one that is UTF-8."""
+        try:
+            return line.decode()
+        except UnicodeDecodeError as error:
+            fault = f"byte 0x{line[error.start]:02x}){self._file.encoding_hint(line)}"
+            where = f"{self.source}, line {self._line}"
+            raise InputError(f"{where} is not valid UTF-8 ({fault}") from None
 
     def rows(self) -> Iterator[CsvRow]:
         """The rows below the header, without empty lines."""
         while (cells := self._next()) is not None:
             if cells:
-                yield CsvRow(cells, self._reader.line_num)
+                yield CsvRow(cells, self._line)
 
     def width_fault(self, row: CsvRow) -> str:
         """What is wrong when a row has more or fewer cells than there are columns."""
