@@ -28,6 +28,7 @@ from xml.etree import ElementTree
 
 import coverage
 import pytest
+from kernel_tests import kernels_with, tests_of
 from measure_coverage import DATA, DURATIONS, ROOT, test_of
 from mutations import Mutant, mutants_of
 
@@ -127,10 +128,13 @@ def _tests_of_room(mutant: Mutant) -> list[str]:
 
 
 def _tests_of_kernels(mutant: Mutant) -> list[str]:
-    """Those that name the kernel come first."""
+    """Those of the kernels that include it come first, as ``make kernel-test`` finds them."""
+    own = {
+        path.relative_to(ROOT).as_posix() for path in tests_of(kernels_with({ROOT / mutant.path}))
+    }
     folders = tuple(f"tests/{folder}/" for folder in KERNEL_TESTS)
-    tests = [path for path in _test_files() if path.startswith(folders)]
-    return sorted(tests, key=lambda path: (mutant.path.stem not in _test_files()[path], path))
+    others = {path for path in _test_files() if path.startswith(folders)} - own
+    return [*sorted(own), *sorted(others)]
 
 
 def tests_for(mutant: Mutant) -> list[str]:
