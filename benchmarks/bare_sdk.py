@@ -19,6 +19,7 @@ from benchmarks.timing import Spread, ratios
 from rag_eval.adapters.anthropic import create_anthropic_judge
 from rag_eval.adapters.openai import create_openai_judge
 from rag_eval.judge import loop_thread
+from rag_eval.judge.exact_schemas import exact_schema
 from rag_eval.judge.loop_thread import Job, run_jobs
 from rag_eval.judge.rendering import render
 from rag_eval.judge.replies import JudgeLimits, JudgePrompt, SchemaJudge, Tally
@@ -141,7 +142,7 @@ def _client(provider: Provider, server: InstantServer) -> Any:
 def _bare_ask(provider: Provider, client: Any) -> Ask:
     prompt = render(STEP, FIELDS, STYLE)
     wanted = reply_text(prompt.mark)
-    parameters = _parameters(provider, prompt.text, STEP.schema)
+    parameters = _parameters(provider, prompt.text, exact_schema(STEP.schema, prompt.text))
 
     async def by_openai() -> None:
         answer = await client.chat.completions.create(**parameters)

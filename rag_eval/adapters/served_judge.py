@@ -24,8 +24,9 @@ from rag_eval.adapters.answers import (
 from rag_eval.adapters.clients import LoopClients, http_client
 from rag_eval.adapters.messages import NO_SYSTEM
 from rag_eval.errors import InputError
+from rag_eval.judge.exact_schemas import exact_schema
 from rag_eval.judge.failures import JudgeCallError, redacted
-from rag_eval.judge.replies import JudgeIdentity, JudgeReply, Usage
+from rag_eval.judge.replies import JudgeIdentity, JudgePrompt, JudgeReply, Usage
 from rag_eval.judge.server_urls import (
     NO_KEY,
     VENDOR_URLS,
@@ -46,10 +47,11 @@ _NOT_TAKEN: Final = re.compile(
     re.IGNORECASE,
 )
 # Each parameter once, the limit under both of its names, and the call that goes through.
-_MOST_TRIES: Final = 6
+_MOST_TRIES: Final = 7
 _MOST_SUSPICIONS: Final = 3
 _SHORTEST_SECRET: Final = 4
 _SYSTEM: Final = "system"
+_EXACT: Final = "exact schema"
 _OF_EVERY_CALL: Final = ("model", "messages", "stream")
 
 
@@ -219,6 +221,9 @@ class ServedJudge:
         # Other servers know the older name, and one that they do not know they may pass over.
         self._limits = wire.limits if vendor_at(url) == wire.provider else wire.limits[::-1]
         self._clients = LoopClients(lambda: _client(wire, sdk, url, key, settings))
+        # Vendors compile a schema on its first call, which takes seconds, and so may what is
+        # behind https; servers nearby make a grammar for each call.
+        self._takes_exact = url.startswith("http:")
         self._refused: frozenset[str] = frozenset()
         # Once the server has taken a schema, or has refused some calls without one as well, a
         # refusal is about something else: asking twice each time would cost twice.
@@ -253,7 +258,10 @@ class ServedJudge:
         first: JudgeCallError | None = None
         failure = None
         for n_requests in range(1, _MOST_TRIES + 1):
-            body = self._body(prompt, schema, self._refused | suspected, times)
+            refused = self._refused | suspected
+            sent = self._schema_for(prompt, schema, refused)
+            structure = self._wire.structure if sent is schema else _EXACT
+            body = self._body(prompt, sent, refused, times)
             outcome = await self._sent(body)
             if isinstance(outcome, JudgeReply):
                 self._refused |= suspected
@@ -268,16 +276,24 @@ class ServedJudge:
             failure = answered_error(outcome, *self._secrets)
             name = _refused_parameter(outcome, body, self._wire)
             if name is not None:
-                self._refused |= {name}
+                self._refused |= {structure if name == self._wire.structure else name}
             elif self._may_be_the_schema(outcome, body):
                 # The server may not say so. If the call goes through without, it was that.
-                suspected, first = frozenset({self._wire.structure}), failure
+                suspected, first = suspected | {structure}, first or failure
             else:
                 self._suspicions_left -= bool(suspected)
                 break
         error = _telling(first, failure)
         error.n_requests = n_requests
         raise error
+
+    def _schema_for(
+        self, prompt: str, schema: dict[str, Any] | None, refused: frozenset[str]
+    ) -> dict[str, Any] | None:
+        """The schema as a server is given it: of this reply alone, or of all replies to a step."""
+        if schema is None or not self._takes_exact or _EXACT in refused:
+            return schema
+        return exact_schema(schema, prompt) if isinstance(prompt, JudgePrompt) else schema
 
     def _body(
         self,

@@ -100,7 +100,9 @@ def render(
         }
     )
     system = _shared("material").body
-    return Prompt(JudgePrompt.of(system, shared, f"{task}\n\n{frame}"), mark)
+    lengths = step.lengths(fields)
+    prompt = JudgePrompt.of(system, shared, f"{task}\n\n{frame}", mark=mark, lengths=lengths)
+    return Prompt(prompt, mark)
 
 
 def fenced_prompt(template: Template, fields: Mapping[str, str]) -> str:

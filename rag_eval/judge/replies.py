@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
 
 from rag_eval.errors import InputError
@@ -105,17 +106,32 @@ class JudgePrompt(str):
         Texts that other prompts of the row begin with as well; may be empty.
     task : str
         The other texts, what is asked about them, and the form of the reply.
+    mark : str
+        What the reply has to have under ``mark``.
+    lengths : mapping of (int, int)
+        By the name of a list in the reply, how many items it has at least and at most.
     """
 
     system: str
     shared: str
     task: str
+    mark: str
+    lengths: Mapping[str, tuple[int, int]]
 
     @classmethod
-    def of(cls, system: str, shared: str, task: str) -> Self:
+    def of(
+        cls,
+        system: str,
+        shared: str,
+        task: str,
+        *,
+        mark: str = "",
+        lengths: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    ) -> Self:
         """The prompt of these parts: a system message, and a message of the other two."""
         prompt = cls(f"{system}\n\n{shared}{task}")
         prompt.system, prompt.shared, prompt.task = system, shared, task
+        prompt.mark, prompt.lengths = mark, lengths
         return prompt
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from string import Template as Placeholders
+from types import MappingProxyType
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -153,12 +154,17 @@ class Step(Generic[Reply]):
         From the fields to a typical reply: a dry run counts calls and tokens with it.
     graded : bool
         It asks for a verdict, so the paragraph on length belongs into it.
+    lengths : callable
+        From the fields to how many items the lists of its reply have, at least and at most.
     """
 
     name: str
     shape: type[Reply]
     imagine: Callable[[Fields], Reply] = field(compare=False)
     graded: bool = True
+    lengths: Callable[[Fields], Mapping[str, tuple[int, int]]] = field(
+        default=lambda fields: MappingProxyType({}), compare=False
+    )
 
     @cached_property
     def template(self) -> Template:

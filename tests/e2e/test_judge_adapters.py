@@ -142,6 +142,71 @@ def test_a_server_without_system_messages_gets_one_message_from_then_on(provider
         assert "system" not in request.json
 
 
+EXACT = JudgePrompt.of("How to read it.", "", "What is it?", mark="kqzvmwa")
+
+
+def schemas_sent(server: JudgeServer) -> list[str | None]:
+    """By request: whether its schema is of one reply (exact), of a step, or not there."""
+    kinds: list[str | None] = []
+    for request in server.requests:
+        body = request.json
+        if "response_format" in body:
+            schema = body["response_format"]["json_schema"]["schema"]
+        else:
+            schema = body.get("output_config", {}).get("format", {}).get("schema")
+        kinds.append(schema and ("step" if schema == SCHEMA else "exact"))
+        if kinds[-1] == "exact":
+            assert schema["properties"]["mark"] == {"type": "string", "enum": ["kqzvmwa"]}
+    return kinds
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("refusals", "sent"),
+    [
+        (0, ["exact", "exact"]),
+        (1, ["exact", "step", "step"]),
+        (2, ["exact", "step", None, None]),
+    ],
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_server_nearby_is_given_the_schema_of_one_reply(
+    provider: str, refusals: int, sent: list[str | None], named: bool
+) -> None:
+    """One that cannot do it gets the step's schema from then on, or none."""
+
+    async def calls(judge: SchemaJudge) -> None:
+        for _ in range(2):
+            await judge.ask(EXACT, SCHEMA)
+
+    name = {"openai": "response_format", "anthropic": "output_config"}[provider]
+    message = f"{name}: minItems is not supported" if named else "bad request"
+    script: list[Any] = [Fails(400, message, param=name if named else None)] * refusals
+    with JudgeServer([*script, "yes"]) as server:
+        asyncio.run(calls(judge_at(server, provider)))
+    assert schemas_sent(server) == sent
+
+
+@BOTH
+def test_a_server_behind_https_is_given_the_schema_of_the_step(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vendors compile a schema on its first call; one for each call would take seconds each."""
+    bodies: list[Any] = []
+    create = create_openai_judge if provider == "openai" else create_anthropic_judge
+    for url in (None, "https://models.example.com/v1"):
+        judge = create("m", api_key=KEY, base_url=url)
+
+        async def sent(body: Any) -> JudgeReply:
+            bodies.append(body)
+            return JudgeReply("yes")
+
+        monkeypatch.setattr(judge, "_sent", sent)
+        asyncio.run(judge.ask(EXACT, SCHEMA))
+    assert len(bodies) == 2
+    assert all(str(SCHEMA) in str(body) for body in bodies)
+
+
 @BOTH
 def test_a_plain_call_and_an_unstructured_judge_send_no_schema(provider: str) -> None:
     async def calls(judge: SchemaJudge, unstructured: SchemaJudge) -> None:

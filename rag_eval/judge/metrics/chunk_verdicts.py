@@ -13,6 +13,7 @@ from rag_eval.judge.metrics.replies import (
     YES_NO,
     YesNoLabel,
     label,
+    one_each,
     verdicts_on,
 )
 from rag_eval.judge.replies import Tally
@@ -42,8 +43,9 @@ def _imagined(fields: Fields) -> ChunksReply:
     return ChunksReply([ChunkVerdict(chunk=n, reason=REASON, verdict="yes") for n in numbers])
 
 
-RELEVANT_CHUNKS: Final = Step("relevant_chunks", ChunksReply, _imagined)
-USEFUL_CHUNKS: Final = Step("useful_chunks", ChunksReply, _imagined)
+_LENGTHS: Final = one_each(verdicts="chunk")
+RELEVANT_CHUNKS: Final = Step("relevant_chunks", ChunksReply, _imagined, lengths=_LENGTHS)
+USEFUL_CHUNKS: Final = Step("useful_chunks", ChunksReply, _imagined, lengths=_LENGTHS)
 
 
 async def context_relevance(steps: RowSteps, tally: Tally) -> Judgement:

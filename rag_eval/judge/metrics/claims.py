@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -36,6 +36,7 @@ from rag_eval.judge.metrics.replies import (
     in_slices,
     label,
     numbering_complaint,
+    one_each,
     verdicts_on,
 )
 from rag_eval.judge.replies import Tally
@@ -45,6 +46,8 @@ from rag_eval.samples import NullReason
 
 # Bounds the calls that a reply can cause.
 MOST_CLAIMS: Final = 200
+# In characters, some of them shared by several claims; a claim in Chinese may be as short.
+_SHORTEST_CLAIM: Final = 4
 # Of verdicts on one claim by several slices of the other side, the first of these counts.
 _CLEAREST: Final = ("yes", "contradicted", "no")
 
@@ -88,8 +91,23 @@ def _imagined_support(fields: Fields) -> SupportReply:
     )
 
 
-EXTRACT_CLAIMS: Final = Step("extract_claims", ClaimsReply, _imagined_claims, graded=False)
-VERIFY_CLAIMS: Final = Step("verify_claims", SupportReply, _imagined_support)
+def _most_parts(name: str, text: str) -> Callable[[Fields], dict[str, tuple[int, int]]]:
+    """The length of a list of parts of a text, which ends the lists of models that repeat them."""
+    return lambda fields: {
+        name: (0, min(MOST_CLAIMS, 5 + len(text_of(fields, text)) // _SHORTEST_CLAIM))
+    }
+
+
+EXTRACT_CLAIMS: Final = Step(
+    "extract_claims",
+    ClaimsReply,
+    _imagined_claims,
+    graded=False,
+    lengths=_most_parts("claims", "text"),
+)
+VERIFY_CLAIMS: Final = Step(
+    "verify_claims", SupportReply, _imagined_support, lengths=one_each(verdicts="claim")
+)
 
 
 class Statement(msgspec.Struct, kw_only=True):
@@ -118,7 +136,12 @@ def _imagined_statements(fields: Fields) -> StatementsReply:
     )
 
 
-ANSWER_STATEMENTS: Final = Step("answer_statements", StatementsReply, _imagined_statements)
+ANSWER_STATEMENTS: Final = Step(
+    "answer_statements",
+    StatementsReply,
+    _imagined_statements,
+    lengths=_most_parts("statements", "answer"),
+)
 
 
 class AnswerClaim(msgspec.Struct, kw_only=True):
@@ -159,7 +182,12 @@ def _imagined_match(fields: Fields) -> MatchReply:
     )
 
 
-MATCH_CLAIMS: Final = Step("match_claims", MatchReply, _imagined_match)
+MATCH_CLAIMS: Final = Step(
+    "match_claims",
+    MatchReply,
+    _imagined_match,
+    lengths=one_each(answer_claims="answer_claim", ground_truth_claims="ground_truth_claim"),
+)
 
 
 # ------------------------------------------------------------------------- steps shared by metrics

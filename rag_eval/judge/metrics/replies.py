@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from msgspec import Meta
 
+from rag_eval.judge.metrics.imagining import texts_of
 from rag_eval.judge.metrics.judgements import RowSteps, together
 from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Fields, Step
@@ -74,6 +75,16 @@ def label(text: str, labels: Sequence[str]) -> str:
     if found not in labels:
         raise ValueError(f"a verdict must be one of {', '.join(labels)}")
     return found
+
+
+def one_each(**lists: str) -> Callable[[Fields], dict[str, tuple[int, int]]]:
+    """The lengths of lists of verdicts in a reply: as many as a field has texts."""
+
+    def lengths(fields: Fields) -> dict[str, tuple[int, int]]:
+        counts = {name: len(texts_of(fields, subject)) for name, subject in lists.items()}
+        return {name: (count, count) for name, count in counts.items()}
+
+    return lengths
 
 
 def count_from_zero(verdicts: Sequence[Any], what: str, n_wanted: int) -> None:

@@ -102,10 +102,9 @@ def test_the_library_and_the_sdk_by_itself_send_the_same(provider: Provider) -> 
 
 
 def without_marks(body: dict[str, Any]) -> dict[str, Any]:
-    *before, message = body["messages"]
-    prompt = message["content"]
-    unmarked = {"role": "user", "content": prompt.replace(mark_in(prompt), "MARK")}
-    return {**body, "messages": [*before, unmarked]}
+    mark = mark_in(body["messages"][-1]["content"])
+    unmarked: dict[str, Any] = json.loads(json.dumps(body).replace(mark, "MARK"))
+    return unmarked
 
 
 def test_a_call_of_the_machinery_is_answered_and_read() -> None:
