@@ -212,7 +212,7 @@ def _label(value: object, where: str) -> bool:
     # Tools that hold labels as floats write 1.0.
     found = _LABELS.get(text.removesuffix(".0"))
     if found is None:
-        raise InputError(f"{where} must be 0 or 1, got {value!r:.80}")
+        raise InputError(f"{where} must be 1 for good or 0 for bad, got {value!r:.80}")
     return found
 
 

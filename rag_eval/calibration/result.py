@@ -118,8 +118,8 @@ class Calibration:
         found = []
         if self.n_labels < FEW_LABELS:
             found.append(
-                f"only {self.n_labels} labels: threshold and probabilities are rough; use at "
-                f"least {FEW_LABELS}"
+                f"only {self.n_labels} labels: threshold and probabilities are rough; use 100 to "
+                "300"
             )
         if self.n_groups == 1:
             found.append(

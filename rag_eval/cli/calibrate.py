@@ -57,13 +57,13 @@ def calibrate_command(scores: str, labels: str, form: str, **options: Any) -> No
 
     SCORES is any file that rag-eval compare reads; in a table, the column of scores is named after
     the metric, or score. LABELS is a .jsonl or .csv file (also .gz) with the id and the label of
-    some of these rows: 1 for a good answer, 0 for a bad one. About a hundred labels give a reliable
-    threshold; below 30 there is a warning. Rows of the same question or document are not
+    some of these rows: 1 for a good answer, 0 for a bad one. Label 100 to 300 rows; below 30
+    there is a warning. Rows of the same question or document are not
     independent: name their common field with --group-field, otherwise the intervals are too narrow.
 
-    Of faithfulness in the grounded profile the weights are fitted to the labels too, from 30 labels
-    on, 8 of each class, where SCORES holds the texts, as the output of run does. Rows held out
-    decide whether they are used.
+    For faithfulness (profile grounded), the weights are refitted too if there are at least 30
+    labels, 8 per class, and SCORES contains the texts, as the output of run does. The new weights
+    are used only if they do better on held-out rows.
 
     Needs scikit-learn: pip install 'rag-eval-native[calibrate]'
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Any
 
@@ -57,7 +58,16 @@ def init_command(folder: str) -> None:
     from rag_eval.reports.plain_text import plain_text
 
     for path in write_template(folder):
-        print(f"written {plain_text(str(path))}", file=sys.stderr)
+        print(f"wrote {plain_text(str(path))}", file=sys.stderr)
+    shown = plain_text(shlex.quote(folder))
+    steps = (
+        f"fill in annotator and annotatedAt in {shown}/metadata.yaml",
+        f"add a score per sample to {shown}/annotations.yaml ({shown}/README.md explains how)",
+        f"check them: rag-eval labels validate {shown}",
+    )
+    print("next:", file=sys.stderr)
+    for number, step in enumerate(steps, 1):
+        print(f"  {number}. {step}", file=sys.stderr)
 
 
 @labels_command.command("validate", epilog="Exit codes: 0 valid · 2 invalid, or cannot be read")

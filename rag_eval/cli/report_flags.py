@@ -96,7 +96,7 @@ def print_unknown_slices(view: RunView) -> None:
 def print_written(files: ReportFiles) -> None:
     """Say on stderr which files were written."""
     if files.paths:
-        print(f"written: {', '.join(map(str, files.paths))}", file=sys.stderr)
+        print(f"wrote {', '.join(map(str, files.paths))}", file=sys.stderr)
 
 
 def this_command() -> str:

@@ -44,10 +44,10 @@ class FileOrigin:
     ----------
     source : str
         The file, as messages call it.
-    unit : {"line", "element", "row"}
+    unit : {"line", "row"}
         What ``numbers`` count.
     numbers : sequence of int
-        One per row; lines from 1, elements and rows from 0.
+        One per row; lines from 1, rows from 0.
     ordinals : sequence of int
         Per row its place among all rows of the input, from 0, those with faults counted.
     faults : list of RowFault
@@ -67,7 +67,7 @@ class FileOrigin:
     def place(self, number: int, sample: object) -> str:
         """``line 17 ("q-0042")``: how messages about the file call a row."""
         count = number + 1 if self.unit == "row" else number  # people count rows from 1
-        where = f"{self.unit} [{number}]" if self.unit == "element" else f"{self.unit} {count}"
+        where = f"{self.unit} {count}"
         found = sample.get("id") if isinstance(sample, dict) else None
         if not isinstance(found, (str, int)):
             return where

@@ -296,7 +296,7 @@ def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
     del data
     n_rows = max(1, min(_MAX_ROWS, SHARED_BLOCK_BYTES // row_bytes))
     for begin in range(skip_rows, len(elements), n_rows):
-        read = _RowReader(file.source, "element", begin)
+        read = _RowReader(file.source, "row", begin)
         read.may_be_infinite = not strict
         for number, row in enumerate(elements[begin : begin + n_rows], begin):
             read.n_bytes += row_bytes

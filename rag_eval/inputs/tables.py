@@ -21,7 +21,7 @@ _SHOWN_FIELDS: Final = 20
 
 
 def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each row with its place: ``line 17 ("q-0042")``, or ``element [16]`` of a JSON array.
+    """Each row with its place: ``line 17 ("q-0042")``, or ``row 17`` of a JSON array.
 
     Standard input holds JSON lines.
 

@@ -202,13 +202,14 @@ class _Reader:
         )
 
     def reading(self) -> GoldReading:
-        lacking = [
-            what
-            for what, there in (("metadata", self.metadata), ("annotations", self.annotations))
-            if not there
-        ]
-        if lacking or self.metadata is None:
-            self._note(".", None, f"no valid {' and no valid '.join(lacking)} in any file")
+        faults = " ".join(issue.message for issue in self.issues)
+        if self.metadata is None and "metadata" not in faults:
+            self._note(".", None, "no valid metadata in any file")
+        if not self.annotations:
+            is_tried = any(issue.index is not None for issue in self.issues)
+            empty = "no valid annotations in any file" if is_tried else "there are no labels yet"
+            self._note(".", None, f"{empty}; add them to annotations.yaml")
+        if self.metadata is None or not self.annotations:
             return GoldReading(None, tuple(self.issues), tuple(self.warnings))
         dataset = GoldDataset(self.metadata, tuple(self.annotations.values()))
         return GoldReading(dataset, tuple(self.issues), (*self.warnings, *_scale_warnings(dataset)))
@@ -233,8 +234,7 @@ def _metadata_faults(value: object) -> list[str]:
     if not isinstance(value, Mapping):
         return [f"metadata must be a mapping, got {described(value)}"]
     faults = [
-        f"metadata.{key} must be a non-empty string, got {described(value.get(key))}"
-        + ("; write it in quotes" if is_number(value.get(key)) else "")
+        _text_fault(key, value.get(key))
         for key in _TEXTS
         if not isinstance(value.get(key), str) or not value[key].strip()
     ]
@@ -249,6 +249,13 @@ def _metadata_faults(value: object) -> list[str]:
             f"got {scale['min']:g} to {scale['max']:g}"
         )
     return faults
+
+
+def _text_fault(key: str, value: object) -> str:
+    if isinstance(value, str):
+        return f"metadata.{key} is empty; fill it in"
+    hint = "; write it in quotes" if is_number(value) else ""
+    return f"metadata.{key} must be a non-empty string, got {described(value)}{hint}"
 
 
 def _annotation_fault(entry: object) -> str:

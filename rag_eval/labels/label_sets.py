@@ -148,7 +148,7 @@ def _table_labels(path: str | Path, columns: tuple[str, str, str]) -> LabelSet:
         labels[key] = _label(row, label_field, where)
         n_empty += math.isnan(labels[key])
     if n_empty == len(labels):
-        raise InputError(f"{source} has no labels")
+        raise InputError(f"{source}: the column {label_field!r} is empty; fill it with labels")
     notes = [f"{source}: rows without a label: {n_empty:,} of {len(labels):,}"] * bool(n_empty)
     return _label_set(source, labels, None, notes)
 

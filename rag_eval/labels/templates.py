@@ -42,7 +42,7 @@ _README: Final = """\
 6. Check: `rag-eval labels validate FOLDER`. Compare:
    `rag-eval labels compare FOLDER results.json --metric faithfulness`.
 
-How many? Fifty labels give a first impression, with wide confidence intervals. If two people label
+How many? Label 100 to 300 samples; with fewer, confidence intervals are wide. If two people label
 the same samples, their agreement shows what scores can reach.
 """
 

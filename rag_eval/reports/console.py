@@ -52,6 +52,8 @@ Aggregate: TypeAlias = MetricAggregate | CompositeAggregate
 _COLUMNS: Final = ("mean", "95 % interval", "scored", "pass rate", "threshold")
 # Columns that a narrow window drops, in this order.
 _SPARE: Final = ("threshold", "95 % interval", "pass rate")
+# Of fewer labels resamples are much the same, and their interval would look exact.
+_FEWEST_LABELS: Final = 10
 _ON_TOO_FEW: Final = "[too few]: too few scores differ for a reliable interval"
 # Wider than any table, so that a measured table is not squeezed.
 UNBOUNDED: Final = 10_000
@@ -273,14 +275,15 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
         rows += f"; {calibration.n_null:,} without a score excluded"
     print_line(console, rows)
     console.print()
+    has_intervals = calibration.n_labels >= _FEWEST_LABELS
     level = f"{calibration.threshold_interval.level * 100:g} % interval"
     table = number_table(console, "value", level, first="")
     for name, found, digits in (
         ("threshold", calibration.threshold_interval, 4),
         ("balanced accuracy", calibration.balanced_accuracy_interval, 2),
     ):
-        bounds = bounds_text(found, digits, " to ") or NONE
-        table.add_row(name, f"{found.estimate:.{digits}f}", bounds)
+        bounds = bounds_text(found, digits, " to ") if has_intervals else ""
+        table.add_row(name, f"{found.estimate:.{digits}f}", bounds or NONE)
     validated = number_text(calibration.cross_validated_balanced_accuracy)
     table.add_row("  on held-out rows", validated, NONE)
     refit = calibration.refit

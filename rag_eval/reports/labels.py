@@ -199,7 +199,7 @@ def bought_text(result: PpiEstimate, metric: str) -> str:
     if result.weight == 0:
         return f"{metric} did not help, so its scores were not used"
     rho = number_text(result.correlation)
-    text = f"{metric}: correlation with the labels {rho}, weight of the scores {result.weight:.2f}"
+    text = f"{metric}: correlation with the labels {rho}"
     if result.equivalent_labels is None:
         return text
     if result.equivalent_labels <= result.n_labels:

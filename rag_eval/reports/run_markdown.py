@@ -205,9 +205,9 @@ def _closing_lines(view: RunView) -> list[str]:
     notes = (*view.summary.shown_notes, *view.notes)
     lines = [f"- note: {markdown_text(note, _MESSAGE_LIMIT)}" for note in notes]
     if view.summary.signature is not None:
-        lines += ["", "Signature:", "", *_code(str(view.summary.signature))]
+        lines += ["", "Settings:", "", *_code(str(view.summary.signature))]
     if view.command:
-        lines += ["", "To reproduce this run:", "", *_code(view.command)]
+        lines += ["", "To recreate this report:", "", *_code(view.command)]
     return lines[1:] if lines and not lines[0] else lines
 
 

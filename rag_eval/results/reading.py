@@ -227,14 +227,14 @@ class ResultFile:
                 found = _value(data, self.source)
             except InputError as error:
                 raise InputError(f"{error}; {HOW_TO}") from None
-        name, rows = "element ", found
+        name, rows = "", found
         if isinstance(found, dict):
             name, rows = self._rows_beside(found)
         elif not isinstance(found, list):
             raise InputError(f"{self.source} is not a result file: it has no rows; {HOW_TO}")
         del found, data
         for number, row in enumerate(rows):
-            yield f"{name}[{number}]", row
+            yield f"{name}[{number}]" if name else f"row {number + 1}", row
 
     def _rows_beside(self, found: dict[str, Any]) -> tuple[str, list[Any]]:
         """The rows of an object, whose other fields are noted, and the name they go by."""

@@ -120,10 +120,10 @@ class Lacking(Protocol):
 
 
 def missing_words(found: Lacking, place: str) -> list[str]:
-    """``50 here, 40 in the context``, ``numbers in no context: 7, 9``, and the same of names."""
+    """``the sentence says 50, the context 40``, ``numbers in no context: 7``, the same of names."""
     words, opposed, numbers = [], found.contradiction, found.missing_numbers
     if opposed is not None:
-        words.append(f"{opposed[0]} here, {opposed[1]} in the {place}")
+        words.append(f"the sentence says {opposed[0]}, the {place} {opposed[1]}")
         numbers = [number for number in numbers if number != opposed[0]]
     if numbers:
         words.append(f"numbers in no {place}: {', '.join(numbers)}")
@@ -191,9 +191,9 @@ def _faithfulness(facts: RowFacts, score: float) -> Words:
     # Its one sentence may have another score than the answer.
     weighed = ", with weights fitted to labels" if facts.has_fitted_weights else ""
     words = (
-        f"Support of {counted(len(sentences), 'answer sentence')} by the contexts, from shared "
-        f"words{weighed}: {three_decimals(score)}. A low score is strong evidence, a high score is "
-        "weak evidence."
+        f"Support of {counted(len(sentences), 'answer sentence')} by the contexts{weighed}: "
+        f"{three_decimals(score)}. A low score is strong evidence of an unsupported answer; a high "
+        "score is only weak evidence of a supported one."
     )
     explanation, signals, more = _of_sentences("faithfulness", words, facts.answer_evidence)
     if facts.details.losses is not None:

@@ -372,15 +372,15 @@ def _remarks(sample: LabelSample, plan: _Plan, interval: Interval) -> list[str]:
     found = []
     if sample.n_labels < FEW_LABELS:
         found.append(
-            f"only {counted(sample.n_labels, 'label')}: the interval is only indicative; use at "
-            f"least {FEW_LABELS}"
+            f"only {counted(sample.n_labels, 'label')}: the interval is only indicative; use 100 "
+            "to 300"
         )
     if plan.clusters is not None and interval.n_groups < FEW_CLUSTERS:
         found.append(
             f"only {counted(interval.n_groups, 'cluster')} with a label: an interval needs at "
             f"least {FEW_CLUSTERS}"
         )
-    elif interval.too_few:
+    elif interval.too_few and sample.n_labels >= FEW_LABELS:
         found.append(
             "too few labelled rows differ (rare labels, or scores that are wrong in only one or "
             "two rows) to determine the width of the interval"

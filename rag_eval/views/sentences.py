@@ -80,7 +80,7 @@ class SentenceView(NamedTuple):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the contexts have otherwise, or not at all: ``50 here, 40 in the context``."""
+        """What contexts have otherwise, or not: ``the sentence says 50, the context 40``."""
         return tuple(missing_words(self, "context"))
 
 

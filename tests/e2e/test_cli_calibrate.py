@@ -205,7 +205,7 @@ def test_few_labels_come_with_a_warning(tmp_path: Path, scores: Path) -> None:
     assert done.stderr.splitlines() == [
         f"note: 40 of 60 rows in {scores} have no label",
         f"note: 1 of 21 labels in {labels} have no matching row",
-        "warning: only 20 labels: threshold and probabilities are rough; use at least 30",
+        "warning: only 20 labels: threshold and probabilities are rough; use 100 to 300",
     ]
 
 
@@ -345,9 +345,9 @@ def test_labels_of_other_rows(tmp_path: Path, scores: Path) -> None:
         ([{"id": 1.5, "label": 1}], [], "line 1: id must be a string or a whole number, got float"),
         ([{"id": "q1", "label": None}], [], 'line 1 ("q1"): label is missing; it must be 0 or 1'),
         ([{"id": "q1", "label": ""}], [], "label is missing; it must be 0 or 1"),
-        ([{"id": "q1", "label": 0.5}], [], "label must be 0 or 1, got 0.5"),
-        ([{"id": "q1", "label": "good"}], [], "label must be 0 or 1, got 'good'"),
-        ([{"id": "q1", "label": [1]}], [], "label must be 0 or 1, got [1]"),
+        ([{"id": "q1", "label": 0.5}], [], "label must be 1 for good or 0 for bad, got 0.5"),
+        ([{"id": "q1", "label": "good"}], [], "label must be 1 for good or 0 for bad, got 'good'"),
+        ([{"id": "q1", "label": [1]}], [], "label must be 1 for good or 0 for bad, got [1]"),
         ([5], [], "line 1: must be a JSON object, got a number"),
         (LABELS[1:3], [], "the labels of all 2 rows with a score are 1; both 0 and 1 are needed"),
         (LABELS, ["--group-field", "tropic"], "no field 'tropic'; did you mean 'topic'? (fields:"),

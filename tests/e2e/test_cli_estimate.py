@@ -154,7 +154,7 @@ def test_few_labels_are_warned_of(scores: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"label": ""}, "has no labels"),
+        ({"label": ""}, "the column 'label' is empty; fill it with labels"),
         ({"design": "worst-first"}, "chosen by 'worst-first', not at random"),
         (
             {"inclusion_probability": ""},

@@ -59,15 +59,13 @@ def test_a_folder_is_begun_checked_and_never_overwritten(
     monkeypatch.chdir(tmp_path)
     begun = call("labels", "init", "gold")
     assert (begun.exit_code, begun.stdout) == (0, "")
-    assert "written gold/metadata.yaml" in begun.stderr
+    assert "wrote gold/metadata.yaml" in begun.stderr
     again = call("labels", "init", "gold")
     assert again.exit_code == 2
     assert "labels are never overwritten" in again.stderr
     checked = call("labels", "validate", "gold")
     assert checked.exit_code == 2
-    assert (
-        "FAIL gold, metadata.yaml: metadata.annotator must be a non-empty string" in checked.stdout
-    )
+    assert "FAIL gold, metadata.yaml: metadata.annotator is empty; fill it in" in checked.stdout
 
 
 def test_sound_labels_pass(room: Path) -> None:
@@ -84,7 +82,7 @@ def test_unsound_tables_are_told_once(room: Path) -> None:
     found = call("labels", "validate", "none.csv")
     assert found.exit_code == 2
     assert found.stdout.splitlines() == [
-        "FAIL none.csv: has no labels",
+        "FAIL none.csv: the column 'label' is empty; fill it with labels",
         "FAIL none.csv: 0 labels of 0 samples by 0 people, 1 issue",
     ]
     gone = call("labels", "validate", "gone")

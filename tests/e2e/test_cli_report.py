@@ -179,7 +179,7 @@ def test_reports_are_there_though_nobody_reads_the_table(tmp_path: Path) -> None
         text=True,
         check=False,
     )
-    assert done.stderr.splitlines()[1] == "written: page.html"
+    assert done.stderr.splitlines()[1] == "wrote page.html"
     assert "Error" not in done.stderr
     assert "</html>" in (tmp_path / "page.html").read_text()
 

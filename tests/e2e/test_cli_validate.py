@@ -88,11 +88,11 @@ def test_only_fields_that_the_metrics_read_have_to_be_there(tmp_path: Path) -> N
     data = tmp_path / "d.json"
     data.write_text(json.dumps([{"question": "q", "answer": "a"}, {"answer": "a", "contexts": []}]))
     assert validate(data, "--metrics", "answerRelevance").stdout.splitlines() == [
-        "element [1]: question is missing; it must be a string",
+        "row 2: question is missing; it must be a string",
         "2 samples, 1 invalid",
     ]
     assert validate(data, "--metrics", "faithfulness").stdout.splitlines() == [
-        "element [0]: contexts is missing; it must be a list of strings",
+        "row 1: contexts is missing; it must be a list of strings",
         "2 samples, 1 invalid",
     ]
     recall = validate(data, "--metrics", "context_recall")

@@ -507,7 +507,7 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "calibrate today.json words.csv --metric faithfulness",
-        ["line 2", "must be 0 or 1", "'good'"],
+        ["line 2", "must be 1 for good or 0 for bad", "'good'"],
     ),
     (
         "calibrate today.json verdicts.csv --metric faithfulness",

@@ -137,8 +137,8 @@ def test_an_element_that_is_no_sample(tmp_path: Path) -> None:
     rows, numbers, faults = read(written(tmp_path, data, "d.json"))
     assert (rows, numbers) == ([SAMPLE] * 2, [0, 3])
     assert faults == [
-        "element [1]: must be a JSON object, got a number",
-        'element [2] ("7"): answer is Infinity; it must be a finite number or null',
+        "row 2: must be a JSON object, got a number",
+        'row 3 ("7"): answer is Infinity; it must be a finite number or null',
     ]
 
 

@@ -439,7 +439,7 @@ def test_another_number_in_its_place_is_marked_on_both_sides() -> None:
     pair = detail.one("div", cls="pair")
     assert [mark.text for mark in pair.one(cls="claim").all("mark", cls="absent")] == ["50"]
     assert [mark.text for mark in pair.one(cls="nearest").all("mark", cls="other")] == ["40"]
-    assert "50 here, 40 in the context" in pair.one("ul", cls="differences").text
+    assert "the sentence says 50, the context 40" in pair.one("ul", cls="differences").text
 
 
 def test_the_other_number_is_marked_beside_the_passage_too() -> None:

@@ -786,7 +786,8 @@ def test_signals_of_sentences_that_are_not_carried() -> None:
         assert (signal.id, signal.metric_id, signal.severity) == (name, metric, severity)
         assert signal.message == (
             "Low support (0.080): best match in context 0, characters 56 to 79, with 50 % of the "
-            "sentence's content words; 1300 here, 1204 in the context; names in no context: paris."
+            "sentence's content words; the sentence says 1300, the context 1204; "
+            "names in no context: paris."
         )
         assert FULL["contexts"][0][56:79] == "enrolled 1,204 patients"
         assert signal.evidence == "It enrolled 1,300 patients in Paris."

@@ -135,7 +135,7 @@ def test_rows_that_could_not_be_read_are_errors_with_their_lines() -> None:
     assert (found.path, found.line) == ("s.jsonl", 7)
     assert found.checks[0].check == "unreadable"
     # An element of an array has no line, and a pattern or standard input is no file.
-    place = replace(faults[0], name="element [7]")
+    place = replace(faults[0], name="row 8")
     assert row_outcomes(replace(view, faults=(place,)))[-1].line is None
     for source in ("*.jsonl", "-", ""):
         fault = row_outcomes(replace(view, source=source))[-1]
