@@ -534,7 +534,7 @@ def test_lines_are_read_one_by_one_or_together(tmp_path: Path, begin: int) -> No
                 number, row = pair
                 if isinstance(row, dict):
                     return number, row
-                fault, _, _hint = row.partition(": ")[2].partition("; an array of")
+                fault, _, _hint = row.partition(": ")[2].partition(". An array of")
                 return number, fault  # the hint is for the first line of a file alone
 
             assert list(map(plain, found)) == list(map(plain, wanted)), data
