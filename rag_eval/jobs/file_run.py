@@ -246,6 +246,8 @@ class _FileRun:
         if self._watch is None:
             return report
         assert self.stream.spool is not None
+        from rag_eval.views.old_answers import with_old_answers
+
         compared: tuple[RunComparison | None, list[str]] = None, []
         if self._against is not None:
             compared = self._against.shown(report.result, report.source)
@@ -262,7 +264,7 @@ class _FileRun:
             comparison=compared[0],
             notes=compared[1],
         )
-        return replace(report, view=view)
+        return replace(report, view=with_old_answers(view, self._options.get("baseline")))
 
     def kept(self, report: RunReport) -> RunReport:
         """Save the run in the store, if there is one and the run is complete."""

@@ -32,6 +32,7 @@ from rag_eval.scoring.batch import Results
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.worst_rows import KeptRow, opened_rows
 from rag_eval.views.distributions import histograms, slices_of
+from rag_eval.views.old_answers import with_old_answers
 from rag_eval.views.result_rows import is_interrupted, n_skipped
 from rag_eval.views.row_choice import MOST_ROWS, RowChoice
 from rag_eval.views.run_view import RunView, SliceView, ViewedRow
@@ -75,7 +76,7 @@ def view_of_batch(
     outcomes = tuple(gates)
     if cluster_by is not None:
         batch = by_clusters(batch, cluster_by)
-    return RunView(
+    found = RunView(
         source=source,
         summary=batch,
         thresholds=thresholds_of(batch),
@@ -95,6 +96,7 @@ def view_of_batch(
         if baseline is None
         else compare(baseline, batch, slices=slice_by, cluster_by=cluster_by, force=force),
     )
+    return with_old_answers(found, baseline)
 
 
 def view_of_file(
@@ -133,7 +135,7 @@ def view_of_file(
     if baseline is not None:
         compared = compare(baseline, file, slices=slice_by, cluster_by=cluster_by, force=force)
     return replace(
-        found,
+        with_old_answers(found, baseline),
         interrupted=is_interrupted(file),
         n_skipped=n_skipped(file),
         comparison=compared,

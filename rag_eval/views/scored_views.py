@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from rag_eval.errors import InputError
 from rag_eval.results.aggregates import aggregate_composite, aggregate_metric
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
-from rag_eval.results.reading import ResultFile
 from rag_eval.results.row import ByMetric, EvalResult, MetricResult, row_name
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
@@ -19,7 +16,6 @@ from rag_eval.views.distributions import histograms
 from rag_eval.views.making import view_of_batch, view_of_file
 from rag_eval.views.row_choice import MOST_ROWS, RowChoice
 from rag_eval.views.run_view import RunView, ViewedRow
-from rag_eval.views.texts import fields_of
 
 NO_TEXTS = "the file has scores but no texts, so rows show only their scores"
 
@@ -40,36 +36,6 @@ def view_of_source(source: RunSource, *, id_field: str = "id") -> RunView:
         except InputError:  # a table of scores, several files, or a file that is not there
             pass
     return view_of_run(read_run(source, id_field=id_field))
-
-
-def with_old_answers(view: RunView, old: RunSource | None, *, id_field: str = "id") -> RunView:
-    """The view, whose rows know the answers of a baseline, if this has texts."""
-    answers = answers_of(old, id_field)
-    if not answers:
-        return view
-    rows = []
-    for row in view.rows:
-        before = answers.get(row.id or "")
-        is_other = before is not None and before != fields_of(row.result).get("answer")
-        rows.append(replace(row, old_answer=before) if is_other else row)
-    return replace(view, rows=tuple(rows))
-
-
-def answers_of(source: RunSource | None, id_field: str = "id") -> dict[str, str]:
-    """The answers of a result file by row id; empty for any other run, and for a pipe."""
-    if not isinstance(source, (str, Path)) or source == "-":
-        return {}
-    try:
-        samples = [row.get("sample") for _, row in ResultFile(source).result_rows()]
-    except InputError:  # scores alone, or several files
-        return {}
-    return {
-        str(sample[id_field]): sample["answer"]
-        for sample in samples
-        if isinstance(sample, Mapping)
-        and sample.get(id_field) is not None
-        and isinstance(sample.get("answer"), str)
-    }
 
 
 def view_of_run(run: ScoredRun) -> RunView:

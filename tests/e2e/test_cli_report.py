@@ -104,7 +104,12 @@ def test_a_report_against_a_baseline_shows_the_rows_that_moved(tmp_path: Path) -
         cwd=tmp_path,
     )
     assert done.exit_code == 1
-    assert 'id="comparison"' in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert 'id="comparison"' in page
+    assert page.count("<h3>Answer in the baseline</h3>") == len(lines)
+    again = ("report", "new.json", "--baseline", "old.json", "--html", "again.html")
+    assert run(*again, cwd=tmp_path).exit_code == 0
+    assert "<h3>Answer in the baseline</h3>" in (tmp_path / "again.html").read_text()
     gate = run(
         *("gate", "new.json", "--baseline", "old.json", "--junit", "gate.xml", "--github"),
         *("--min-mean", "faithfulness=0.9"),

@@ -12,8 +12,9 @@ from rag_eval.gating.verdicts import GateReport
 from rag_eval.reports.gate import policy_lines
 from rag_eval.reports.page.page import write_page
 from rag_eval.runs.run_files import RunSource
+from rag_eval.views.old_answers import with_old_answers
 from rag_eval.views.run_view import RunView
-from rag_eval.views.scored_views import view_of_source, with_old_answers
+from rag_eval.views.scored_views import view_of_source
 
 
 def write_comparison_page(
