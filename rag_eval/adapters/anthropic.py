@@ -51,6 +51,8 @@ _WIRE: Final = Wire(
         *("input_tokens", "output_tokens"),
         *("cache_creation_input_tokens", "cache_read_input_tokens"),
     ),
+    cached=("cache_read_input_tokens",),
+    written=("cache_creation_input_tokens",),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from rag_eval.judge.replies import JudgePrompt
+from rag_eval.judge.replies import JudgePrompt, is_worth_keeping
 
 # Such as "System role not supported", which chat templates of some open models raise.
 NO_SYSTEM: Final = re.compile(r"\bsystem[ _](?:role|message|prompt|instruction)", re.IGNORECASE)
@@ -20,10 +20,14 @@ def openai_messages(prompt: str, *, has_system: bool) -> dict[str, Any]:
 
 
 def anthropic_messages(prompt: str, *, has_system: bool) -> dict[str, Any]:
-    """The parameter ``system`` and a user message."""
+    """The parameter ``system`` and a user message, whose shared beginning the server is to keep."""
     if not (has_system and isinstance(prompt, JudgePrompt)):
         return _one_message(prompt)
-    return {"system": prompt.system, **_one_message(prompt.shared + prompt.task)}
+    if not is_worth_keeping(prompt):
+        return {"system": prompt.system, **_one_message(prompt.shared + prompt.task)}
+    shared = {"type": "text", "text": prompt.shared, "cache_control": {"type": "ephemeral"}}
+    content = [shared, {"type": "text", "text": prompt.task}]
+    return {"system": prompt.system, "messages": [{"role": "user", "content": content}]}
 
 
 def _one_message(text: str) -> dict[str, Any]:

@@ -81,6 +81,7 @@ _WIRE: Final = Wire(
     said=_said,
     thought=_thought,
     usage=("prompt_tokens", "completion_tokens"),
+    cached=("prompt_tokens_details", "cached_tokens"),
 )
 
 

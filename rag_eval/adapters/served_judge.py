@@ -147,6 +147,8 @@ class Wire:
         From an answer to its text and why that ended.
     thought : callable
         From an answer to whether the model thought before it.
+    cached, written : tuple of str
+        Where in the usage the tokens are counted that came from the server's cache, or went there.
     usage : tuple of str
         Counts of tokens: inward, outward, and any that come on top of those inward.
     """
@@ -167,6 +169,8 @@ class Wire:
     said: Callable[[Any], tuple[str, str | None]]
     thought: Callable[[Any], bool]
     usage: tuple[str, ...]
+    cached: tuple[str, ...]
+    written: tuple[str, ...] = ()
 
 
 def served_judge(
@@ -205,7 +209,11 @@ class ServedJudge:
     ----------
     identity : JudgeIdentity
         Which judge this is; holds no key.
+    keeps_beginnings : bool
+        Servers reuse their work on a prompt for one that begins like it, once they have it.
     """
+
+    keeps_beginnings: Final = True
 
     def __init__(
         self, wire: Wire, settings: CallSettings, sdk: ModuleType, url: str, key: str
@@ -394,15 +402,25 @@ def _reply(wire: Wire, answer: bytes) -> JudgeReply:
     found: Any = decoded_answer(answer, wire.shape)
     text, finish_reason = wire.said(found)
     model = found.model if isinstance(found.model, str) else None
-    usage = _usage(found.usage, *wire.usage)
+    usage = _usage(found.usage, wire)
     return JudgeReply(text, finish_reason, usage, model, has_thoughts=wire.thought(found))
 
 
-def _usage(found: object, inward: str, outward: str, *beside: str) -> Usage | None:
+def _usage(found: object, wire: Wire) -> Usage | None:
+    inward, outward, *beside = wire.usage
     n_in, n_out = token_count(found, inward), token_count(found, outward)
     if n_in is None or n_out is None:
         return None
-    return Usage(n_in + sum(token_count(found, name) or 0 for name in beside), n_out)
+    n_in += sum(token_count(found, name) or 0 for name in beside)
+    cached = min(_count_at(found, wire.cached), n_in)
+    written = min(_count_at(found, wire.written), n_in - cached)
+    return Usage(n_in, n_out, cached_tokens=cached, written_tokens=written)
+
+
+def _count_at(usage: object, path: Sequence[str]) -> int:
+    for name in path[:-1]:
+        usage = usage.get(name) if isinstance(usage, dict) else None
+    return (token_count(usage, path[-1]) if path else None) or 0
 
 
 def _client(wire: Wire, sdk: ModuleType, url: str, key: str, settings: CallSettings) -> Any:

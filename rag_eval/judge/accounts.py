@@ -74,8 +74,12 @@ class Accounts:
 
     def call_took(self, judge: int, tally: Tally, usage: Usage, model: str | None = None) -> None:
         """Count the tokens of a call."""
-        took = Tally(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
-        took.estimated = usage.estimated
+        took = Tally(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cached_tokens=usage.cached_tokens,
+            estimated=usage.estimated,
+        )
         self.add(tally, took)
         price = self._price_of[judge]
         if price is None and self._prices is not None:

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from rag_eval.judge.rendering import PromptStyle, RowMark, render
-from rag_eval.judge.replies import Tally, estimated_tokens
+from rag_eval.judge.replies import Tally, estimated_tokens, is_worth_keeping
 from rag_eval.judge.steps import Fields, Step
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
@@ -64,6 +64,7 @@ class DryAsker:
     def __init__(self, style: PromptStyle) -> None:
         self._style = style
         self._mark = RowMark()
+        self._kept: set[str] = set()
 
     async def ask(
         self,
@@ -77,6 +78,10 @@ class DryAsker:
         value = step.imagine(fields)
         tally.llm_calls += 1
         tally.input_tokens += estimated_tokens(prompt.text)
+        if is_worth_keeping(prompt.text):
+            if prompt.text.shared in self._kept:
+                tally.cached_tokens += estimated_tokens(prompt.text.system + prompt.text.shared)
+            self._kept.add(prompt.text.shared)
         tally.output_tokens += estimated_tokens(msgspec.json.encode(value).decode())
         tally.estimated = True
         return Asked(value, prompt.text)

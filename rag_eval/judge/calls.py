@@ -50,6 +50,7 @@ class Caller:
         self._coroutines = coroutines
         self._timeout_s = timeout_s
         self._takes_schema = isinstance(judge, SchemaJudge)
+        self.keeps_beginnings = bool(getattr(judge, "keeps_beginnings", False))
         self.can_reply_longer = self._takes_schema and isinstance(judge, LongerJudge)
         self._is_async = is_coroutine_function(judge)
 
@@ -110,9 +111,13 @@ def _checked(found: object, prompt: str) -> JudgeReply:
             _check_length(value)
     if found.usage is None:
         return replace(found, usage=estimated_usage(prompt, found.text))
-    for count in (found.usage.input_tokens, found.usage.output_tokens):
+    usage = found.usage
+    in_cache = (usage.cached_tokens, usage.written_tokens)
+    for count in (usage.input_tokens, usage.output_tokens, *in_cache):
         if not isinstance(count, int) or count < 0:
             raise JudgeFailure("failed", f"the judge's reply has an invalid token count: {count!r}")
+    if sum(in_cache) > usage.input_tokens:
+        raise JudgeFailure("failed", "the judge's reply has more cached than input tokens")
     return found
 
 

@@ -19,13 +19,17 @@ from rag_eval.plumbing.unreadable import unreadable
 
 _TOKENS_PER_PRICE: Final = 1_000_000
 _KEYS: Final = ("input", "output")
+# Of input tokens in a server's cache; where they are not given, the price is that of others.
+_OF_CACHES: Final = ("cached_input", "cache_write")
 
 
 class Price(NamedTuple):
-    """USD per million tokens."""
+    """USD per million tokens; for tokens taken from and written to a server's cache as well."""
 
     input: float
     output: float
+    cached_input: float
+    cache_write: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,9 @@ class PriceTable:
     @classmethod
     def of(cls, table: object, owner: str = "prices") -> Self:
         """The prices in a mapping ``{"gpt-5": {"input": 1.25, "output": 10.0}}``.
+
+        ``cached_input`` and ``cache_write`` can be added: the prices of input tokens that a server
+        takes from its cache, or writes to it.
 
         Raises
         ------
@@ -70,8 +77,14 @@ class PriceTable:
 
 def cost_at(price: Price, usage: Usage) -> float:
     """The cost of a call at this price."""
-    tokens_in, tokens_out = usage.input_tokens, usage.output_tokens
-    return (tokens_in * price.input + tokens_out * price.output) / _TOKENS_PER_PRICE
+    read = usage.input_tokens - usage.cached_tokens - usage.written_tokens
+    cost = (
+        read * price.input
+        + usage.cached_tokens * price.cached_input
+        + usage.written_tokens * price.cache_write
+        + usage.output_tokens * price.output
+    )
+    return cost / _TOKENS_PER_PRICE
 
 
 def read_prices(path: str | Path) -> PriceTable:
@@ -117,12 +130,15 @@ def _price(found: object, model: object, owner: str) -> Price:
     if not isinstance(found, Mapping):
         raise InputError(f"{where} must have the prices input and output, got {found!r}")
     for key in found:
-        if key not in _KEYS:
-            hint = suggestion(key, _KEYS)
+        if key not in _KEYS + _OF_CACHES:
+            hint = suggestion(key, _KEYS + _OF_CACHES)
             if isinstance(found[key], Mapping):
                 hint = '; quote a name with a dot in TOML: ["gpt-4.1"]'
             raise InputError(f"{where} has no price {key!r}{hint}")
-    return Price(*(_amount(found, key, where) for key in _KEYS))
+    amounts = {key: _amount(found, key, where) for key in _KEYS}
+    for key in _OF_CACHES:
+        amounts[key] = _amount(found, key, where) if key in found else amounts["input"]
+    return Price(**amounts)
 
 
 def _amount(found: Mapping[str, Any], key: str, where: str) -> float:

@@ -16,8 +16,8 @@ from rag_eval.judge.replies import JudgePrompt
 from rag_eval.judge.steps import Fields, FieldValue, Step, Template, load_template
 
 _MOST_COMPLAINT: Final = 500
-# The long field that several steps of a row begin with.
-_SHARED_FIELD: Final = "chunk"
+SHARED_FIELD: Final = "chunk"
+"""The long field that several steps of a row begin with."""
 
 _Texts: TypeAlias = "str | list[str]"
 
@@ -54,14 +54,21 @@ class PromptStyle:
         By the name of the step; made with :meth:`Template.with_body`.
     length_neutral : bool
         Graded steps say that length is no merit.
+    shares_chunks : bool
+        Several prompts of a row begin with its chunks, so that a server may keep them.
     """
 
     overrides: Mapping[str, Template] = field(default_factory=dict)
     length_neutral: bool = True
+    shares_chunks: bool = True
 
     def template(self, step: Step[Any]) -> Template:
         """The template that this step is asked with."""
         return self.overrides.get(step.name) or step.template
+
+    def is_overridden(self, step: Step[Any]) -> bool:
+        """Whether the body is a custom one, which may begin with anything."""
+        return step.name in self.overrides
 
     def digest(self, step: Step[Any]) -> str:
         """What the wording of this step is, in a dozen letters per part."""
@@ -87,8 +94,10 @@ def render(
     each = [text for value in texts.values() for text in _each(value)]
     mark = fresh_mark(each) if row_mark is None else row_mark.unknown_to(each)
     shared, task = template.filled_apart(
-        {name: _fenced(name, value, mark) for name, value in texts.items()}, _SHARED_FIELD
+        {name: _fenced(name, value, mark) for name, value in texts.items()}, SHARED_FIELD
     )
+    if not style.shares_chunks:
+        shared, task = "", shared + task
     neutral_on_length = step.graded and style.length_neutral
     again = one_line(complaint, _MOST_COMPLAINT)
     frame = _shared("frame").filled(

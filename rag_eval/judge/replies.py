@@ -14,6 +14,9 @@ CALL_TIMEOUT_S: Final = 60.0
 MAX_REPLY_BYTES: Final = 4_000_000
 """Longer replies are not read; verdicts take a few thousand."""
 
+FEWEST_CACHED: Final = 1024
+"""Tokens that a prompt has to begin with before vendors keep them in a cache."""
+
 UNNAMED = "unnamed"
 # Approximate UTF-8 bytes per token in English prose and JSON.
 _BYTES_PER_TOKEN: Final = 4
@@ -31,11 +34,15 @@ class Usage:
     input_tokens, output_tokens : int
     estimated : bool
         Whether they were estimated from text lengths, because the judge did not report them.
+    cached_tokens, written_tokens : int
+        Those of the input tokens that the server took from its cache, or wrote to it.
     """
 
     input_tokens: int
     output_tokens: int
     estimated: bool = False
+    cached_tokens: int = 0
+    written_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,8 @@ class Tally:
     cached_calls : int
         Replies that came from the cache.
     input_tokens, output_tokens : int
+    cached_tokens : int
+        Those of the input tokens that servers took from their caches.
     estimated : bool
         Whether some token counts were estimated from text lengths.
     parse_failures : int
@@ -86,6 +95,7 @@ class Tally:
     cached_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
     estimated: bool = False
     parse_failures: int = 0
 
@@ -95,6 +105,7 @@ class Tally:
         self.cached_calls += other.cached_calls
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
+        self.cached_tokens += other.cached_tokens
         self.estimated |= other.estimated
         self.parse_failures += other.parse_failures
 
@@ -137,6 +148,11 @@ class JudgePrompt(str):
         prompt.system, prompt.shared, prompt.task = system, shared, task
         prompt.mark, prompt.lengths = mark, lengths
         return prompt
+
+
+def is_worth_keeping(prompt: JudgePrompt) -> bool:
+    """Whether servers keep the beginning that other prompts of the row share with this one."""
+    return bool(prompt.shared) and estimated_tokens(prompt.system + prompt.shared) >= FEWEST_CACHED
 
 
 JudgeFn: TypeAlias = Callable[[str], str | JudgeReply | Awaitable[str | JudgeReply]]

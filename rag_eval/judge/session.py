@@ -19,13 +19,15 @@ from rag_eval.judge.asking import Asked
 from rag_eval.judge.calls import Caller
 from rag_eval.judge.ending import Ending
 from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
+from rag_eval.judge.first_asks import FirstAsks
 from rag_eval.judge.foreign_calls import LoopCalls, ThreadCalls
 from rag_eval.judge.limiter import Clock, Limiter, Slots
 from rag_eval.judge.prices import price_table
 from rag_eval.judge.prompt_cuts import cut_message
 from rag_eval.judge.reading import read_reply, value_of
-from rag_eval.judge.rendering import Prompt, PromptStyle, RowMark, render
+from rag_eval.judge.rendering import SHARED_FIELD, Prompt, PromptStyle, RowMark, render
 from rag_eval.judge.replies import (
+    FEWEST_CACHED,
     JudgeFn,
     JudgeLimits,
     JudgeReply,
@@ -77,6 +79,7 @@ class SessionAsker:
         self._judge = judge
         self._repeat = repeat
         self._mark = RowMark()
+        self._first_asks = FirstAsks()
 
     async def ask(
         self,
@@ -87,7 +90,11 @@ class SessionAsker:
     ) -> Asked[Reply]:
         """See :meth:`rag_eval.judge.asking.Asker.ask`."""
         question = _Question(self._judge, self._repeat, self._mark, step, fields, tally, check)
-        return await self._session._answered(question)
+        beginning = self._session._kept_beginning(question)
+        if not beginning:
+            return await self._session._answered(question)
+        async with self._first_asks.turn(beginning):
+            return await self._session._answered(question)
 
 
 class JudgeSession:
@@ -185,6 +192,17 @@ class JudgeSession:
         self.close()
 
     # ------------------------------------------------------------------- the way of a question
+
+    def _kept_beginning(self, question: _Question[Any]) -> tuple[str, ...]:
+        """The chunks that the judge's server keeps for other prompts of the row; or empty."""
+        style, caller = self._style, self._callers[question.judge]
+        if not (style.shares_chunks and caller.keeps_beginnings):
+            return ()
+        chunks = question.fields.get(SHARED_FIELD)
+        if style.is_overridden(question.step) or not isinstance(chunks, (list, tuple)):
+            return ()
+        tokens = sum(map(estimated_tokens, chunks))
+        return tuple(chunks) if tokens >= FEWEST_CACHED else ()
 
     async def _answered(self, question: _Question[Reply]) -> Asked[Reply]:
         if self._ending.is_final:

@@ -160,6 +160,7 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
         prompts=PromptStyle(
             _overrides(options.get("prompt_overrides") or {}, judged, style),
             length_neutral=_OPTIONS["length_debias"].of(options),
+            shares_chunks=_share_chunks(judged, style),
         ),
         limits=limits,
         bands=_bands(options, mode, judged),
@@ -169,6 +170,18 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
         prices=price_table(options.get("prices")),
         scorers=scorers,
     )
+
+
+def _share_chunks(judged: Sequence[MetricId], style: JudgeStyle) -> bool:
+    """Whether several prompts of a row read its contexts."""
+    reading = {
+        metric
+        for metric in judged
+        if any("chunk" in step.template.variables for step in judged_rule(metric).steps[style])
+    }
+    if style == "claims" and "faithfulness" in reading:
+        reading.discard("hallucination_rate")  # counted from the same verdicts
+    return len(reading) > 1
 
 
 def limits_of(options: Mapping[str, Any]) -> JudgeLimits:

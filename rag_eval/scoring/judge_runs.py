@@ -382,6 +382,11 @@ def expected_cost(judging: Judging, report: JudgeReport) -> float | None:
     for found in report.metrics.values():
         tally.add(found.tally)
     n_judges = len(judging.judges)
-    usage = Usage(tally.input_tokens // n_judges, tally.output_tokens // n_judges, estimated=True)
+    usage = Usage(
+        tally.input_tokens // n_judges,
+        tally.output_tokens // n_judges,
+        estimated=True,
+        cached_tokens=tally.cached_tokens // n_judges,
+    )
     costs = [judging.prices.cost_usd(usage, identity.model) for identity in judging.identities]
     return None if None in costs else sum(costs)

@@ -17,12 +17,14 @@ from typing import Any
 
 import pytest
 
+import rag_eval
 from rag_eval.adapters.answers import bounded_body
 from rag_eval.adapters.anthropic import create_anthropic_judge
 from rag_eval.adapters.openai import create_openai_judge
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.judge.failures import JudgeCallError
 from rag_eval.judge.replies import JudgePrompt, JudgeReply, SchemaJudge, Usage
+from tests.fluent_judge import FluentJudge
 from tests.judge_servers import (
     CutsBody,
     Endless,
@@ -428,7 +430,63 @@ def test_tokens_of_the_vendors_own_cache_are_counted() -> None:
         "cache_creation_input_tokens": 100,
     }
     body = json.dumps({"content": [], "usage": usage}).encode()
-    assert reply_to(Sends(body), "anthropic").usage == Usage(111, 2)
+    assert reply_to(Sends(body), "anthropic").usage == Usage(
+        111, 2, cached_tokens=10, written_tokens=100
+    )
+    usage = {"prompt_tokens": 50, "completion_tokens": 2}
+    for details, cached in (({"cached_tokens": 40}, 40), ({"cached_tokens": 99}, 50), (None, 0)):
+        found = {**usage, "prompt_tokens_details": details}
+        body = json.dumps({"choices": [], "usage": found}).encode()
+        assert reply_to(Sends(body), "openai").usage == Usage(50, 2, cached_tokens=cached)
+
+
+def test_a_long_beginning_is_marked_for_the_vendors_cache() -> None:
+    long = JudgePrompt.of("How to read it.", "A long text. " * 400, "\n\nWhat is it?")
+    alone = JudgePrompt.of("How to read it.", "", long.shared + long.task)
+    with JudgeServer("yes") as server:
+        judge = judge_at(server, "anthropic")
+        for prompt in (long, PROMPT, alone):
+            asyncio.run(judge.ask(prompt, SCHEMA))
+        asyncio.run(judge_at(server, "openai").ask(long, SCHEMA))
+    contents = [request.json["messages"][-1]["content"] for request in server.requests]
+    shared, task = contents[0]
+    assert shared == {
+        "type": "text",
+        "text": long.shared,
+        "cache_control": {"type": "ephemeral"},
+    }
+    assert task == {"type": "text", "text": long.task}
+    # Short ones are not kept, and what no other prompt begins with is not worth the price.
+    assert all(isinstance(content, str) for content in contents[1:])
+
+
+def test_the_first_prompt_with_a_rows_contexts_goes_alone() -> None:
+    """Asked at once, all of them would be read in full, and written to the vendor's cache."""
+    contexts = [f"Number {n} stands in the list of long texts. " * 30 for n in range(5)]
+    row = {"question": "Q?", "answer": "A b. C d.", "contexts": contexts, "ground_truth": "A b."}
+    gate, fluent = threading.Event(), FluentJudge()
+    with JudgeServer(lambda prompt: Holds(gate, fluent(prompt))) as server:
+        judge = judge_at(server, "anthropic")
+        thread = threading.Thread(
+            target=rag_eval.evaluate, args=(row,), kwargs={"mode": "llm", "judge": judge}
+        )
+        thread.start()
+        # Claims of answer and ground truth, statements, and one prompt with contexts.
+        server.wait_for_held(4)
+        kept = [b"cache_control" in request.body for request in server.requests]
+        gate.set()
+        thread.join()
+    assert sorted(kept) == [False, False, False, True]
+    blocks = [request.json["messages"][-1]["content"][0] for request in server.requests]
+    shared = {block["text"] for block in blocks if isinstance(block, dict)}
+    assert len(shared) == 1
+    assert sum(isinstance(block, dict) for block in blocks) == fluent.n_calls - 4
+    # One prompt with contexts has no other to share them with: both metrics count its verdicts.
+    with JudgeServer(FluentJudge()) as server:
+        options: Any = {"mode": "llm", "judge": judge_at(server, "anthropic")}
+        rag_eval.evaluate(row, ["faithfulness", "hallucination_rate"], **options)
+    assert server.n_requests == 2
+    assert b"cache_control" not in server.seen()
 
 
 # What a server does not take.

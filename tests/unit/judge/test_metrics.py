@@ -16,13 +16,13 @@ from rag_eval.errors import InputError
 from rag_eval.judge.asking import DryAsker
 from rag_eval.judge.failures import JudgeFailure, JudgeUnavailableError
 from rag_eval.judge.metrics.catalogue import JUDGED_METRICS, OMK_METRICS, judge_row, steps_of
-from rag_eval.judge.metrics.chunk_verdicts import average_precision
+from rag_eval.judge.metrics.chunk_verdicts import RELEVANT_CHUNKS, average_precision
 from rag_eval.judge.metrics.imagining import sentences
 from rag_eval.judge.metrics.judgements import JudgedRow, Judgement
 from rag_eval.judge.metrics.replies import numbering_complaint
 from rag_eval.judge.reading import value_of
-from rag_eval.judge.rendering import PromptStyle
-from rag_eval.judge.replies import Tally
+from rag_eval.judge.rendering import PromptStyle, render
+from rag_eval.judge.replies import Tally, estimated_tokens
 from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.results.judged import JudgedScore
@@ -743,3 +743,20 @@ def test_only_optional_fields_can_be_left_out(metric: str) -> None:
         for style in JUDGE_STYLES:
             found = judged(StepJudge(), JudgedRow(**given), metric, style=style)[metric]
             assert (found.score is not None) == (left_out in spec.optional)
+
+
+def test_a_dry_run_counts_contexts_as_cached_from_the_second_prompt_on() -> None:
+    """At least 1,024 tokens have to be the same before vendors keep them."""
+    chunks = ["The bridge opened in May 1969. " * 50] * 4
+    for contexts, style, n_cached in (
+        (chunks, PromptStyle(), 3),
+        (chunks, PromptStyle(shares_chunks=False), 0),
+        (chunks[:1], PromptStyle(), 0),
+    ):
+        row = replace(ROW, contexts=contexts)
+        tallies: dict[str, Tally] = {}
+        judged(DryAsker(style), row, *METRIC_IDS, tallies=tallies)
+        shared = render(RELEVANT_CHUNKS, {"chunk": contexts, "question": "q"}, PromptStyle()).text
+        one = estimated_tokens(shared.system + shared.shared)
+        found = sum(tally.cached_tokens for tally in tallies.values())
+        assert found == n_cached * one

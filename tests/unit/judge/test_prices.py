@@ -79,12 +79,31 @@ def test_what_is_no_price_is_named(table: Any, message: str) -> None:
     assert str(raised.value) == message
 
 
+@every_row(
+    ("prices", "cost"),
+    [
+        ({}, 1000 * 2 + 10 * 8),
+        ({"cached_input": 0.5}, 300 * 2 + 600 * 0.5 + 100 * 2 + 10 * 8),
+        ({"cached_input": 0.5, "cache_write": 3}, 300 * 2 + 600 * 0.5 + 100 * 3 + 10 * 8),
+    ],
+)
+def test_tokens_of_a_servers_cache_have_their_own_price(
+    prices: dict[str, float], cost: float
+) -> None:
+    table = PriceTable.of({"m": {"input": 2, "output": 8, **prices}})
+    usage = Usage(1000, 10, cached_tokens=600, written_tokens=100)
+    assert table.cost_usd(usage, "m") == cost / 1e6
+
+
 def test_prices_are_read_from_toml_and_json(tmp_path: Path) -> None:
     toml = tmp_path / "prices.toml"
     toml.write_text('[gpt-5]\ninput = 1.25\noutput = 10\n["gpt-4.1"]\ninput = 2\noutput = 8\n')
     as_json = tmp_path / "prices.JSON"
     as_json.write_text(json.dumps(TABLE))
-    assert read_prices(toml).prices == {"gpt-5": Price(1.25, 10.0), "gpt-4.1": Price(2.0, 8.0)}
+    assert read_prices(toml).prices == {
+        "gpt-5": Price(1.25, 10.0, 1.25, 1.25),
+        "gpt-4.1": Price(2.0, 8.0, 2.0, 2.0),
+    }
     assert read_prices(str(as_json)) == PriceTable.of(TABLE)
 
 
