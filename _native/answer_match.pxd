@@ -210,12 +210,13 @@ cdef inline double listed_trigram_share(answer_match_t* match, const row_words_t
 cdef inline void mark_plain_trigrams(uint64_t* trigrams, const uint8_t* letters,
                                      int64_t size) noexcept nogil:
     """Set the bits of the trigrams of an ASCII text."""
-    cdef uint64_t last = plain_letters[letters[0]], pair = last, place
+    cdef uint64_t last = plain_letters[letters[0]], pair = last, letter, place
     cdef int64_t at
     for at in range(1, size):
-        place = pair * N_PLAIN_LETTERS + plain_letters[letters[at]]
-        pair = last * N_PLAIN_LETTERS + plain_letters[letters[at]]
-        last = plain_letters[letters[at]]
+        letter = plain_letters[letters[at]]
+        place = pair * N_PLAIN_LETTERS + letter
+        pair = last * N_PLAIN_LETTERS + letter
+        last = letter
         trigrams[place >> 6] |= <uint64_t> 1 << (place & 63)
 
 

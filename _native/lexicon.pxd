@@ -18,8 +18,8 @@ from vocabulary cimport (
     vocabulary_t,
 )
 from word_facts cimport (
-    LANGUAGE_EN, count_stop_word, language_counts_t, may_have_ending, number_texts, strip_endings,
-    word_facts, word_facts_t,
+    LANGUAGE_EN, count_stop_word, language_counts_t, may_have_ending, may_have_facts,
+    number_texts, strip_endings,    word_facts, word_facts_t,
 )
 
 cdef enum:
@@ -46,6 +46,11 @@ cdef struct lexicon_t:
     int64_t forms_capacity
     const word_facts_t** facts
     int64_t facts_capacity
+    token_t* listed            # forms that a list has
+    int64_t listed_capacity
+    int64_t n_listed
+    token_t* odd               # forms whose raw form or stem may be another, listed ones among them
+    int64_t odd_capacity
     int64_t* times             # per form: how often it occurs
     int64_t times_capacity
 
@@ -59,6 +64,8 @@ cdef inline void close_lexicon(lexicon_t* lexicon) noexcept nogil:
     close_vocabulary(&lexicon.vocabulary)
     free(lexicon.forms)
     free(lexicon.facts)
+    free(lexicon.listed)
+    free(lexicon.odd)
     free(lexicon.times)
 
 
@@ -114,18 +121,29 @@ cdef inline int look_up_forms(lexicon_t* lexicon) noexcept nogil:
     """Facts of all words so far; 0, or -1 without memory."""
     cdef int64_t n_forms = lexicon.vocabulary.n_tokens, id
     cdef const token_key_t* keys = lexicon.vocabulary.keys
+    cdef const word_facts_t* facts
+    cdef int64_t n_sifted = 0, n_listed = 0, i
     lexicon.n_forms = n_forms
     if reserve(<void**> &lexicon.forms, &lexicon.forms_capacity, n_forms, sizeof(form_t)):
         return -1
     if reserve(<void**> &lexicon.facts, &lexicon.facts_capacity, n_forms,
                sizeof(const word_facts_t*)):
         return -1
+    if reserve(<void**> &lexicon.listed, &lexicon.listed_capacity, n_forms + 1, sizeof(token_t)):
+        return -1
+    # Sifted first, without a branch: which words are listed is a toss-up.
     for id in range(n_forms):
         lexicon.facts[id] = NULL
+        lexicon.listed[n_sifted] = <token_t> id
         # A negative size is of a word past sixteen bytes, and no list has one.
-        if keys[id].size > 0:
-            lexicon.facts[id] = word_facts(keys[id].ends.head, keys[id].ends.tail,
-                                           keys[id].size)
+        n_sifted += (keys[id].size > 0) & may_have_facts(keys[id].ends.head, keys[id].ends.tail)
+    for i in range(n_sifted):
+        id = lexicon.listed[i]
+        facts = word_facts(keys[id].ends.head, keys[id].ends.tail, keys[id].size)
+        lexicon.facts[id] = facts
+        lexicon.listed[n_listed] = <token_t> id
+        n_listed += facts != NULL
+    lexicon.n_listed = n_listed
     return 0
 
 
@@ -133,7 +151,7 @@ cdef inline int count_languages(lexicon_t* lexicon, const token_t* ids, int64_t 
                                 language_counts_t* counts) noexcept nogil:
     """Count the stop words of every language among some words; 0, or -1 without memory."""
     cdef const word_facts_t* facts
-    cdef int64_t id, i
+    cdef int64_t i
     if reserve(<void**> &lexicon.times, &lexicon.times_capacity, lexicon.n_forms,
                sizeof(int64_t)):
         return -1
@@ -141,10 +159,10 @@ cdef inline int count_languages(lexicon_t* lexicon, const token_t* ids, int64_t 
         memset(lexicon.times, 0, <size_t> lexicon.n_forms * sizeof(int64_t))
     for i in range(n_ids):
         lexicon.times[ids[i]] += 1
-    for id in range(lexicon.n_forms):
-        facts = lexicon.facts[id]
-        if facts != NULL and facts.stop_languages:
-            count_stop_word(counts, facts.stop_languages, lexicon.times[id])
+    for i in range(lexicon.n_listed):
+        facts = lexicon.facts[lexicon.listed[i]]
+        if facts.stop_languages:
+            count_stop_word(counts, facts.stop_languages, lexicon.times[lexicon.listed[i]])
     return 0
 
 
@@ -177,12 +195,11 @@ cdef inline uint8_t raw_flags(const lexicon_t* lexicon, token_t raw) noexcept no
 
 
 cdef inline bint may_have_stem(const token_key_t* key) noexcept nogil:
-    """False of most words that are their own stem."""
+    """False of most words that are their own stem; without a branch."""
     cdef int64_t width = key.size if 0 < key.size < 8 else 8
-    if key.size < 0:
-        return True
-    return key.size > 3 and may_have_ending(<uint8_t> (key.ends.tail >> (8 * (width - 2))),
-                                            <uint8_t> (key.ends.tail >> (8 * (width - 1))))
+    cdef uint64_t ending = key.ends.tail >> (8 * (width - 2) & 63)
+    return (key.size < 0) | (key.size > 3) & may_have_ending(
+        <uint8_t> ending, <uint8_t> (ending >> 8))
 
 
 cdef inline int64_t stem_of(lexicon_t* lexicon, int64_t raw) noexcept nogil:
@@ -221,37 +238,66 @@ cdef inline int64_t given_stem_of(lexicon_t* lexicon, given_stems_t* given, int 
     return number_copy(lexicon, stem.bytes, stem.size) if stem.size else raw
 
 
+cdef inline int64_t sift_forms(lexicon_t* lexicon, bint all_odd, bint english) noexcept nogil:
+    """Let each form be its own raw form and stem, and list those that may not as ``odd``.
+
+    Returns how many are odd. Without a branch: which words those are is a toss-up.
+    """
+    cdef const token_key_t* keys = lexicon.vocabulary.keys
+    cdef const word_facts_t** facts = lexicon.facts
+    cdef form_t* forms = lexicon.forms
+    cdef token_t* odd = lexicon.odd
+    cdef int64_t n_odd = 0, id
+    for id in range(lexicon.n_forms):
+        forms[id].raw = forms[id].stem = <token_t> id
+        forms[id].flags = raw_flags(lexicon, <token_t> id)
+        forms[id].kinds = 0
+        odd[n_odd] = <token_t> id
+        n_odd += all_odd | (facts[id] != NULL) | english & may_have_stem(&keys[id])
+    return n_odd
+
+
+cdef inline int read_form(lexicon_t* lexicon, int language, given_stems_t* given,
+                          int64_t id) noexcept nogil:
+    """Raw form, stem and flags of an odd form; 0, or -1 without memory."""
+    cdef bint english = language == LANGUAGE_EN
+    cdef const word_facts_t* facts = lexicon.facts[id]
+    cdef form_t* form = &lexicon.forms[id]
+    cdef int64_t raw = id, stem
+    form.flags = 0
+    if facts != NULL:
+        form.kinds = facts.kinds
+        if english and facts.number:
+            raw = number_copy(lexicon, <const uint8_t*> number_texts[facts.number - 1],
+                              <int64_t> strlen(number_texts[facts.number - 1]))
+            if raw < 0:
+                return -1
+        elif facts.stop_languages >> language & 1:
+            form.flags = IS_STOP_WORD
+        if english and facts.ordinal:
+            form.flags |= IS_ORDINAL
+    stem = raw
+    if given.n_words:
+        stem = given_stem_of(lexicon, given, language, raw)
+    elif english and may_have_stem(&lexicon.vocabulary.keys[raw]):
+        stem = stem_of(lexicon, raw)
+    if stem < 0:
+        return -1
+    form.raw = <token_t> raw
+    form.stem = <token_t> stem
+    form.flags |= raw_flags(lexicon, <token_t> raw)
+    return 0
+
+
 cdef inline int read_forms(lexicon_t* lexicon, int language,
                            given_stems_t* given) noexcept nogil:
     """Raw form, stem and flags of each form; 0, or -1 without memory."""
-    cdef bint english = language == LANGUAGE_EN
-    cdef const word_facts_t* facts
-    cdef form_t* form
-    cdef int64_t id, raw, stem
-    for id in range(lexicon.n_forms):
-        facts = lexicon.facts[id]
-        form = &lexicon.forms[id]
-        raw = id
-        form.flags = form.kinds = 0
-        if facts != NULL:
-            form.kinds = facts.kinds
-            if english and facts.number:
-                raw = number_copy(lexicon, <const uint8_t*> number_texts[facts.number - 1],
-                                  <int64_t> strlen(number_texts[facts.number - 1]))
-                if raw < 0:
-                    return -1
-            elif facts.stop_languages >> language & 1:
-                form.flags = IS_STOP_WORD
-            if english and facts.ordinal:
-                form.flags |= IS_ORDINAL
-        stem = raw
-        if given.n_words:
-            stem = given_stem_of(lexicon, given, language, raw)
-        elif english and may_have_stem(&lexicon.vocabulary.keys[raw]):
-            stem = stem_of(lexicon, raw)
-        if stem < 0:
+    cdef int64_t n_odd, i
+    if reserve(<void**> &lexicon.odd, &lexicon.odd_capacity, lexicon.n_forms + 1,
+               sizeof(token_t)):
+        return -1
+    n_odd = sift_forms(lexicon, given.n_words > 0, language == LANGUAGE_EN)
+    for i in range(n_odd):
+        if read_form(lexicon, language, given, lexicon.odd[i]):
             return -1
-        form.raw = <token_t> raw
-        form.stem = <token_t> stem
-        form.flags |= raw_flags(lexicon, <token_t> raw)
     return 0

@@ -65,6 +65,7 @@ cdef extern from "word_tables.h" nogil:
         uint8_t ordinal
         uint8_t power
         uint8_t size
+    bint may_have_facts(uint64_t head, uint64_t tail) noexcept
     const word_facts_t* word_facts(uint64_t head, uint64_t tail, int64_t size) noexcept
 
 
@@ -151,24 +152,24 @@ cdef extern from *:
     #define LETTER_BIT(letter) (1u << ((letter) - 'a'))
     /* By the last letter, bits of the letters before it where a word may be longer than its stem or
        end otherwise: -s, -ies, -sses, -ing, -ed, -ly, -e, -i, and letters that stand twice. */
-    static const uint32_t stem_befores[26] = {
-        LETTER_BIT('a'), LETTER_BIT('b'), LETTER_BIT('c'), LETTER_BIT('d') | LETTER_BIT('e'), ~0u,
-        LETTER_BIT('f'), LETTER_BIT('g') | LETTER_BIT('n'), LETTER_BIT('h'), ~0u, LETTER_BIT('j'),
-        LETTER_BIT('k'), 0, LETTER_BIT('m'), LETTER_BIT('n'), LETTER_BIT('o'), LETTER_BIT('p'),
-        LETTER_BIT('q'), LETTER_BIT('r'),
+    static const uint32_t stem_befores[256] = {
+        ['a'] = LETTER_BIT('a'), LETTER_BIT('b'), LETTER_BIT('c'),
+        LETTER_BIT('d') | LETTER_BIT('e'), ~0u,
+        LETTER_BIT('f'), LETTER_BIT('g') | LETTER_BIT('n'), LETTER_BIT('h'), ~0u,
+        LETTER_BIT('j'), LETTER_BIT('k'), 0, LETTER_BIT('m'), LETTER_BIT('n'), LETTER_BIT('o'),
+        LETTER_BIT('p'), LETTER_BIT('q'), LETTER_BIT('r'),
         ~(LETTER_BIT('s') | LETTER_BIT('u') | LETTER_BIT('i')), LETTER_BIT('t'), LETTER_BIT('u'),
         LETTER_BIT('v'), LETTER_BIT('w'), LETTER_BIT('x'), LETTER_BIT('y') | LETTER_BIT('l'), 0,
     };
     """
-    const uint32_t stem_befores[26]
+    const uint32_t stem_befores[256]
 
 
 cdef inline bint may_have_ending(uint8_t before, uint8_t last) noexcept nogil:
-    """False of most words that are their own stem, by their last two bytes."""
-    if not 0x61 <= last <= 0x7A:
-        return False
+    """False of most words that are their own stem, by their last two bytes; without a branch."""
+    cdef uint32_t befores = stem_befores[last], place = <uint8_t> (before - 0x61)
     # Few letters stand behind a digit or a full stop: nothing is said of those.
-    return not 0x61 <= before <= 0x7A or stem_befores[last - 0x61] >> (before - 0x61) & 1 != 0
+    return (befores >> (place & 31) & 1) | (befores != 0) & (place > 25)
 
 
 cdef inline bint ends_with(const uint8_t* word, int64_t size, const char* ending,

@@ -10,7 +10,7 @@
  * Source of the stop words: stopwordsiso 0.7.1 (PyPI), stopwords-iso.json, SHA-256
  *   337af4d57d5fa1fecc2ffcae532e9b9f05db51c74ff18d3dde9572185a3cdae4
  * Table content, SHA-256 of all that follows this comment and its line end:
- *   5dd7edad2ecf088f7ae39b02c8355734aed09397abc130ef46ae3e3310052b3c
+ *   7b71116e0a28b57af0b868c46daedd96736e793c4ed12f7c12999c84a659b83f
  *
  * The stop words are from stopwords-iso (SPDX: MIT):
  *
@@ -1209,17 +1209,26 @@ static const uint16_t word_shifts[512] = {
 0,1,1,0,1,0,0,1,0,0,1,0,1
 };
 
+static inline uint64_t word_hash(uint64_t head, uint64_t tail) {
+    return (head * 0x9e3779b97f4a7c15u) ^ (tail * 0xc2b2ae3d27d4eb4fu);
+}
+
+static inline uint32_t word_slot(uint64_t hash) {
+    uint32_t shift = word_shifts[(hash >> 43) & 0x1ff];
+    return word_slots[(uint32_t)(hash >> 52) ^ shift];
+}
+
+/* False of nearly all words that are in no list; head and tail as below. */
+static inline int may_have_facts(uint64_t head, uint64_t tail) {
+    uint64_t hash = word_hash(head, tail);
+    return (word_slot(hash) >> 11) == ((hash >> 38) & 0x1f);
+}
+
 /* What is known of a word in normal form, NULL if it is in no list. head is its first 8 bytes and
  * tail its last 8, little-endian and filled up with zeros; both are the whole of a shorter word.
  * size must be from 1 to 16: longer words are in no list. */
 static inline const word_facts_t *word_facts(uint64_t head, uint64_t tail, int64_t size) {
-    uint64_t hash = (head * 0x9e3779b97f4a7c15u) ^ (tail * 0xc2b2ae3d27d4eb4fu);
-    uint32_t shift = word_shifts[(hash >> 43) & 0x1ff];
-    uint32_t slot = word_slots[(uint32_t)(hash >> 52) ^ shift];
-    const word_entry_t *entry;
-    if ((slot >> 11) != ((hash >> 38) & 0x1f))
-        return NULL;
-    entry = &word_entries[slot & 0x7ff];
+    const word_entry_t *entry = &word_entries[word_slot(word_hash(head, tail)) & 0x7ff];
     if (entry->head != head || entry->tail != tail || entry->facts.size != size)
         return NULL;
     return &entry->facts;

@@ -222,17 +222,26 @@ static const uint16_t word_shifts[{n_shifts}] = {{
 {shift_rows}
 }};
 
+static inline uint64_t word_hash(uint64_t head, uint64_t tail) {{
+    return (head * {head_factor:#018x}u) ^ (tail * {tail_factor:#018x}u);
+}}
+
+static inline uint32_t word_slot(uint64_t hash) {{
+    uint32_t shift = word_shifts[(hash >> {shift_shift}) & {shift_mask:#x}];
+    return word_slots[(uint32_t)(hash >> {place_shift}) ^ shift];
+}}
+
+/* False of nearly all words that are in no list; head and tail as below. */
+static inline int may_have_facts(uint64_t head, uint64_t tail) {{
+    uint64_t hash = word_hash(head, tail);
+    return (word_slot(hash) >> {number_bits}) == ((hash >> {mark_shift}) & {mark_mask:#x});
+}}
+
 /* What is known of a word in normal form, NULL if it is in no list. head is its first 8 bytes and
  * tail its last 8, little-endian and filled up with zeros; both are the whole of a shorter word.
  * size must be from 1 to {max_word}: longer words are in no list. */
 static inline const word_facts_t *word_facts(uint64_t head, uint64_t tail, int64_t size) {{
-    uint64_t hash = (head * {head_factor:#018x}u) ^ (tail * {tail_factor:#018x}u);
-    uint32_t shift = word_shifts[(hash >> {shift_shift}) & {shift_mask:#x}];
-    uint32_t slot = word_slots[(uint32_t)(hash >> {place_shift}) ^ shift];
-    const word_entry_t *entry;
-    if ((slot >> {number_bits}) != ((hash >> {mark_shift}) & {mark_mask:#x}))
-        return NULL;
-    entry = &word_entries[slot & {number_mask:#x}];
+    const word_entry_t *entry = &word_entries[word_slot(word_hash(head, tail)) & {number_mask:#x}];
     if (entry->head != head || entry->tail != tail || entry->facts.size != size)
         return NULL;
     return &entry->facts;
