@@ -102,6 +102,7 @@ docs: $(VENV)-docs/docs.stamp ## build the site of docs/ in build/site and check
 
 gate: $(VENV)/test.stamp ## check instruction counts, speed and footprint against their limits
 	$(BIN)/python -m benchmarks.gate
+	$(BIN)/python -m pytest -q -p no:cacheprovider benchmarks -k below_100_ms
 
 validity: $(VENV)/test.stamp ## measure how scores agree with people on the labelled sets that are found
 	$(BIN)/python -m benchmarks.validity

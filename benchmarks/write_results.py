@@ -237,7 +237,7 @@ def time_bars(infos: Sequence[Info]) -> list[Bar]:
         bars.append(Bar(what, f"≤ {info['bar']:g} ms", measured, info["ms"][0] <= info["bar"]))
     for info in of_kind(infos, "long_samples"):
         slowest = info["ms"][2]
-        what = "any sample up to 10 × 2,000 words"
+        what = f"any sample up to 10 × 2,000 words, explained, {info['profile']}"
         measured = f"{slowest:.2f} ms, the slowest"
         bars.append(Bar(what, "< 100 ms", measured, slowest < info["bar"]))
     return bars
