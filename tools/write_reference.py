@@ -185,10 +185,10 @@ def _command_section(path: str, command: click.Command, level: str) -> list[str]
 
 
 def _prose(text: str) -> list[str]:
-    """Help as Markdown: what stands below a ``\\b`` keeps its lines."""
+    """Help as Markdown: examples, and what stands below a ``\\b``, keep their lines."""
     lines: list[str] = []
     for paragraph in inspect.cleandoc(text).split("\n\n"):
-        kept = paragraph.startswith("\b")
+        kept = paragraph.startswith(("\b", "Examples:\n"))
         inside = paragraph.removeprefix("\b").strip("\n").splitlines()
         if kept:
             head = [line for line in inside if not line.startswith(" ")]

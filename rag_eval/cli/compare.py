@@ -92,16 +92,16 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
     """Compare runs row by row: how much their means differ, and whether that is more than chance.
 
     Runs are result files (.json, .jsonl) of run or of rag-eval-node-ts, score files (.jsonl,
-    .csv, .parquet, .arrow) of score, or committed baselines; text files may end in .gz or .zst, and
-    - is standard input. Rows are paired by id. A quoted pattern stands for several files: repeats
+    .csv, .parquet, .arrow) of score, or committed baselines. Text files may end in .gz or .zst;
+    "-" is standard input. Rows are paired by id. A quoted pattern stands for several files: repeats
     of one run, whose scores are averaged per row.
 
     Each metric has one test: a sign-flip test of the paired differences for means, McNemar's exact
     test for verdicts. The p values of all gating metrics, over all rows and each slice, are
     adjusted by the max-T method, so that comparing two equal runs shows a regression at most 5 % of
     the time. INCONCLUSIVE does not mean that nothing changed: the confidence interval shows how
-    large the change may be. A drop of at most --tolerance is WITHIN TOLERANCE, also if the test
-    shows it. A metric that lost scores is MISSING SCORES unless it regressed.
+    large the change may be. A drop of at most --tolerance is WITHIN TOLERANCE, even if it
+    is significant. A metric that lost scores is MISSING SCORES unless it regressed.
 
     Runs that were scored under different settings are not comparable: this is an error unless you
     add --force. Result files whose rows have no ids are compared by their means only, without a

@@ -118,9 +118,9 @@ def gate_command(new: str | None, **flags: Any) -> int:
     fail. A drop of at most --tolerance passes. IMPROVED, NO CHANGE, INCONCLUSIVE and TOO FEW ROWS
     pass; the smallest difference that is detectable with a power of 80 % is shown beside them.
 
-    non-inferior passes only if any loss of every mean is shown to be smaller than the margin, which
-    is required. Use it when a wrong pass costs more than a wrong failure. With too few rows it
-    fails.
+    non-inferior passes only if the loss in every metric is shown to be smaller than the margin,
+    which is required. Use it when a wrong pass costs more than a wrong failure. With too few rows
+    it fails.
 
     Both also fail with MISSING SCORES if a test shows that the share of null scores of a metric
     rose, and it rose by more than --max-null-rise, and with MISSING ROWS if the run lacks more than

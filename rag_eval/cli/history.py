@@ -66,17 +66,17 @@ def history_command(
     """List the runs that were saved by run --store, newest first, and how their means moved.
 
     Each run is shown with its time in UTC, state, branch, commit (with a * if there were
-    uncommitted changes), number of rows, dataset, settings and mean scores. Two runs with the same
-    digits of dataset or settings have the same. Pinned runs and the last passing run of each
-    dataset and settings are marked: a gate compares the next run with these.
+    uncommitted changes), number of rows, dataset, settings and mean scores. Runs with the same
+    dataset (or settings) hash used the same dataset (or settings). Pinned runs and the last passing
+    run of each dataset and settings are marked: a gate compares the next run with these.
 
     The state is ungated if nothing was checked, guards held if run checked only limits such as
     --min-mean, passed if a gate passed, and failed if a gate or a limit failed. Only a run that
     passed a gate becomes a baseline; rag-eval gate --store --run latest gates a stored run.
 
-    Below, each metric has a line over those of the runs that have the data and settings of the
-    newest one, oldest first: a sparkline, its newest mean with a 95 % interval, and where a test
-    shows that its mean changed for good. Such a change needs at least three runs on either side.
+    Below is a sparkline per metric over the runs with the newest run's dataset and settings, oldest
+    first, with the newest mean, its 95 % interval, and where a test shows that the mean changed for
+    good. Such a change needs at least three runs on either side.
 
     \b
     Examples:

@@ -111,7 +111,7 @@ def check_command(address: str | None, **given: Any) -> int:
 @SEED
 @format_flag("text", "json")
 def debias_check_command(data: str, **given: Any) -> int:
-    """Judge rows of DATA with and without the words on length, and compare.
+    """Judge rows of DATA with and without the length instruction in the prompt, and compare.
 
     Every prompt that asks for a verdict says that length is no merit. This judges the same rows
     with and without these words, and gives the mean difference with its interval. That is the

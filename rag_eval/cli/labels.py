@@ -118,7 +118,7 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
 @click.option(
     "--variant",
     metavar="NAME",
-    help="SCORES is a report of omk: the judge's scores of this variant [first: --variant ''].",
+    help="SCORES is a report of omk: the variant whose judge scores to use [the first].",
 )
 @click.option(
     "--threshold",
@@ -157,7 +157,7 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
 @field_flags
 @format_flag("table", "json")
 def compare_command(labels: tuple[str, ...], scores: str, form: str, **options: Any) -> None:
-    """Measure how far scores agree with labels, and annotators with each other.
+    """Measure how well scores agree with labels, and annotators with each other.
 
     SCORES are results of run or score, or a table with a column for the metric; a quoted pattern
     stands for repeats, which are averaged. Confidence intervals come from resampling the samples.

@@ -75,6 +75,11 @@ def panel_of(command: click.Command, flag: click.Parameter) -> str:
 
 def _examples_first(text: str) -> str:
     paragraphs = text.split("\n\n")
-    examples = [one for one in paragraphs if one.startswith(_EXAMPLES)]
+    # The help keeps the lines of an indented block too, without blank lines below it.
+    examples = [
+        one.removeprefix("\b\n").replace("\n  ", "\n    ")
+        for one in paragraphs
+        if one.startswith(_EXAMPLES)
+    ]
     rest = [one for one in paragraphs if not one.startswith(_EXAMPLES)]
     return "\n\n".join([*rest[:1], *examples, *rest[1:]])

@@ -288,7 +288,9 @@ def _what_to_give(error: click.UsageError) -> str:
     "Datasets and labels", commands=["golden", "labels", "calibrate", "estimate"]
 )
 @rich_click.command_panel("Administration", commands=["init"])
-@rich_click.rich_config(help_config={"text_paragraph_linebreaks": "\n\n"})
+@rich_click.rich_config(
+    help_config={"text_paragraph_linebreaks": "\n\n", "padding_helptext_first_line": (0, 0, 1, 0)}
+)
 @rich_click.version_option(__version__, message="rag-eval %(version)s")
 @click.option(
     "--import",

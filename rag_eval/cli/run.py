@@ -62,19 +62,20 @@ def run_command(data: str, **flags: Any) -> int:
     had a score. The run passes when every gate holds. Without a gate there is no verdict, and the
     exit code is 0.
 
-    Reports (--html and those for CI) show up to 20,000 rows: of a longer run the worst half, and
-    others drawn at random.
+    Reports (--html and those for CI) show up to 20,000 rows. For longer runs, half are the worst
+    rows and half a random sample.
 
     --baseline compares the run row by row with an earlier one, as rag-eval gate does: by default it
     fails where a paired test finds a mean that got worse. --policy node is the rule of
     rag-eval-node-ts, which needs no rows: it fails where a mean fell by more than
-    --regression-threshold. Comparing rows keeps all scores in memory, some 10 bytes each.
+    --regression-threshold. Comparing rows keeps all scores in memory, about 10 bytes per score.
 
     With --store the scores are kept with the commit, the branch and the verdict; rag-eval history
     lists such runs, and rag-eval gate --store --run latest compares the newest with earlier ones.
-    Only a run that passed a comparison becomes a baseline; limits such as --min-mean are not
-    enough. Give DATA before it: what follows --store is taken for its file. A run that was
-    interrupted is not kept.
+    The first run that is gated against a store has nothing to be compared with: it passes as NEW
+    and becomes the baseline, so check it first. After that only a run that passed a comparison
+    becomes a baseline; limits such as --min-mean are not enough. Put DATA before --store; a value
+    after --store is read as the store file. A run that was interrupted is not kept.
 
     \b
     Examples:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     "cannot be measured in any sample",
 )
 @click.argument("data", metavar="DATA")
-@flag_of(declared(ConfigOptions)["metrics"], help="Metrics whose fields must be present [all].")
+@flag_of(
+    declared(ConfigOptions)["metrics"], help="Metrics whose fields must be present [the seven]."
+)
 @flag_of(
     declared(ConfigOptions)["profile"],
     default="overlap",

@@ -175,7 +175,7 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions,
         Option(
             WHOLE_FROM_ZERO,
             "Number of rows with the lowest composite scores to keep with explanations.",
-            flag_help="Show the N rows with the lowest composite scores and their signals.",
+            flag_help="Show the N rows with the lowest composite scores and their findings.",
             default=0,
         ),
     ]

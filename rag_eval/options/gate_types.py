@@ -88,7 +88,7 @@ class PairedTestOptions(TypedDict, total=False):
         int | None,
         Option(
             WHOLE_FROM_ONE,
-            "Least number of sign patterns of a test; the next power of two is used.",
+            "Minimum number of sign-flip resamples, rounded up to a power of two.",
             default=9999,
             flag="--resamples",
             noted=True,

@@ -378,7 +378,7 @@ def test_three_runs_are_ranked_in_every_form(systems: list[Path], tmp_path: Path
         lines = [line for line in text.splitlines() if line.startswith(tuple("cmf|"))]
         assert next(line for line in lines if ".csv" in line).startswith(start)
     page = tmp_path / "board.html"
-    assert compare(*systems, "--html", page).stderr.startswith(f"written: {page}")
+    assert compare(*systems, "--html", page).stderr.startswith(f"wrote {page}")
     assert page.read_text().count("<details") == len(value["boards"]) - 4 * len(boards)
 
 

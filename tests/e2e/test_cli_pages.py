@@ -53,7 +53,7 @@ def test_a_page_is_written_beside_what_is_printed(
     done = invoke(*arguments, "--html", "page.html")
     assert (plain.exit_code, done.exit_code) == (exit_code, exit_code), done.output
     assert done.stdout == plain.stdout
-    assert "written: page.html" in done.stderr
+    assert "wrote page.html" in done.stderr
     root = read_page(Path("page.html").read_text("utf-8"))
     shown = root.by_id("verdict").one("h1").text
     assert heading.split(" ")[0] in shown

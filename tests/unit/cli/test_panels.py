@@ -117,15 +117,30 @@ def test_which_panel_a_flag_stands_in(path: str, name: str, flags: list[str]) ->
     assert [flag for flag in flags if f"│ {flag} " not in held] == []
 
 
+@every_row("name", ["run", "history", "compare", "labels init"])
+def test_one_blank_line_stands_above_and_below_the_examples(name: str) -> None:
+    """Regression: there was none above, and four below."""
+    lines = [line.strip() for line in helped(*name.split()).splitlines()]
+    begin = lines.index("Examples:")
+    end = next(n for n in range(begin, len(lines)) if not lines[n])
+    assert lines[begin - 1] == ""
+    assert lines[begin - 2] != ""
+    assert lines[end + 1] != ""
+    assert (
+        " ".join(helped("compare").split()).count("standard input. Rows are paired by id. A") == 1
+    )
+    assert "several files: repeats of one run" in " ".join(helped("compare").split())
+
+
 def test_examples_of_what_is_in_a_group_stand_after_the_first_sentence() -> None:
     paragraphs = (command("labels compare").help or "").split("\n\n")
-    assert paragraphs[1].startswith("\b\nExamples:")
+    assert paragraphs[1].startswith("Examples:\n    ")
 
 
 @every_row("name", COMMANDS)
 def test_examples_stand_after_the_first_sentence(name: str) -> None:
     paragraphs = (command(name).help or "").split("\n\n")
-    places = [place for place, text in enumerate(paragraphs) if text.startswith("\b\nExamples:")]
+    places = [place for place, text in enumerate(paragraphs) if text.startswith("Examples:\n    ")]
     assert places == ([] if name == "judge" else [1])
 
 

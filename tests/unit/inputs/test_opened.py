@@ -462,7 +462,9 @@ def test_gold_separator(tmp_path: Path, suffix: str) -> None:
 def test_a_gold_separator_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     row = {**sample(0), "gold": {"text": "a;b"}}
     path = write(tmp_path / "d.parquet", [row])
-    with pytest.raises(InputError, match=r"'gold\.text' cannot be split: it is not a column"):
+    with pytest.raises(
+        InputError, match=r"'gold\.text' cannot be split: it is not a top-level column"
+    ):
         rows_of(path, gold_separator=";", mapping={"ground_truth": "gold.text"})
 
 
