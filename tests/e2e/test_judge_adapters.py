@@ -24,8 +24,9 @@ from rag_eval.adapters.openai import create_openai_judge
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.judge.failures import JudgeCallError
 from rag_eval.judge.replies import JudgePrompt, JudgeReply, SchemaJudge, Usage
-from tests.fluent_judge import FluentJudge
+from tests.fluent_judge import FluentJudge, read_prompt
 from tests.judge_servers import (
+    Act,
     CutsBody,
     Endless,
     Fails,
@@ -464,26 +465,32 @@ def test_the_first_prompt_with_a_rows_contexts_goes_alone() -> None:
     """Asked at once, all of them would be read in full, and written to the vendor's cache."""
     contexts = [f"Number {n} stands in the list of long texts. " * 30 for n in range(5)]
     row = {"question": "Q?", "answer": "A b. C d.", "contexts": contexts, "ground_truth": "A b."}
-    gate, fluent = threading.Event(), FluentJudge()
-    with JudgeServer(lambda prompt: Holds(gate, fluent(prompt))) as server:
-        judge = judge_at(server, "anthropic")
-        thread = threading.Thread(
-            target=rag_eval.evaluate, args=(row,), kwargs={"mode": "llm", "judge": judge}
-        )
+    gate, matched, fluent = threading.Event(), threading.Event(), FluentJudge()
+
+    def script(prompt: str) -> Act:
+        asked = read_prompt(prompt)
+        if asked.step == "match_claims":
+            matched.set()
+        return Holds(gate, fluent(prompt)) if "chunk" in asked.fields else fluent(prompt)
+
+    with JudgeServer(script) as server:
+        options: Any = {"mode": "llm", "judge": judge_at(server, "anthropic"), "concurrency": 9}
+        thread = threading.Thread(target=rag_eval.evaluate, args=(row,), kwargs=options)
         thread.start()
-        # Claims of answer and ground truth, statements, and one prompt with contexts.
-        server.wait_for_held(4)
+        # The last of the prompts without contexts: whatever can be asked has been asked by then.
+        assert matched.wait(60)
+        server.wait_for_held(1)
         kept = [b"cache_control" in request.body for request in server.requests]
         gate.set()
         thread.join()
-    assert sorted(kept) == [False, False, False, True]
+    assert kept.count(True) == 1
     blocks = [request.json["messages"][-1]["content"][0] for request in server.requests]
     shared = {block["text"] for block in blocks if isinstance(block, dict)}
     assert len(shared) == 1
     assert sum(isinstance(block, dict) for block in blocks) == fluent.n_calls - 4
     # One prompt with contexts has no other to share them with: both metrics count its verdicts.
     with JudgeServer(FluentJudge()) as server:
-        options: Any = {"mode": "llm", "judge": judge_at(server, "anthropic")}
+        options["judge"] = judge_at(server, "anthropic")
         rag_eval.evaluate(row, ["faithfulness", "hallucination_rate"], **options)
     assert server.n_requests == 2
     assert b"cache_control" not in server.seen()
