@@ -23,6 +23,7 @@ from benchmarks.statistics.populations import (
     Population,
     cluster_numbers,
 )
+from benchmarks.statistics.processes import in_processes
 from rag_eval.stats.bootstrap import bootstrap_intervals
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.mean_intervals import FEWEST_CLUSTERED_OTHERS, mean_interval
@@ -212,32 +213,34 @@ def _bar(what: str, rows: Sequence[Held]) -> Bar:
 
 def _independent_table(n_replicates: int, seed: int) -> tuple[str, list[Held]]:
     lines, held = [_HEAD], []
-    for population in POPULATIONS:
-        for n_rows in SIZES:
-            found = independent_coverage(population, n_rows, n_replicates, seed)
-            n_others = n_rows * (1 - population.share_modal)
-            cells = [population.name, f"{n_rows:,}", f"{n_others:.1f}", *_cells(found)]
-            cells += [] if "bca" in found else ["–", "–"]
-            lines.append("| " + " | ".join(cells) + " |")
-            where = f"{population.name}, n = {n_rows:,}"
-            held.append(Held(where, bar_of(n_rows, n_others), n_others, found["default"]))
+    asked = [(one, n_rows, n_replicates, seed) for one in POPULATIONS for n_rows in SIZES]
+    for (population, n_rows, *_), found in zip(
+        asked, in_processes(independent_coverage, asked), strict=True
+    ):
+        n_others = n_rows * (1 - population.share_modal)
+        cells = [population.name, f"{n_rows:,}", f"{n_others:.1f}", *_cells(found)]
+        cells += [] if "bca" in found else ["–", "–"]
+        lines.append("| " + " | ".join(cells) + " |")
+        where = f"{population.name}, n = {n_rows:,}"
+        held.append(Held(where, bar_of(n_rows, n_others), n_others, found["default"]))
     return "\n".join(lines), held
 
 
 def _clustered_table(n_replicates: int, seed: int) -> tuple[str, list[Held]]:
     lines, held = [_CLUSTERED_HEAD], []
-    for population in CLUSTERED:
-        for design, sizes in DESIGNS.items():
-            for icc in ICCS:
-                found = clustered_coverage(population, sizes, icc, n_replicates, seed)
-                cells = [population.name, design, f"{icc:g}", *_cells(found)]
-                n_others = _independent_rows(sizes, icc) * (1 - population.share_modal)
-                cells += [] if "percentile" in found else ["–"]
-                cells.insert(3, f"{n_others:.1f}")
-                lines.append("| " + " | ".join(cells) + " |")
-                where = f"{population.name}, {design}, ICC {icc:g}"
-                bar = bar_of(sum(sizes), n_others)
-                held.append(Held(where, bar, n_others, found["default"]))
+    named = [(one, design, icc) for one in CLUSTERED for design in DESIGNS for icc in ICCS]
+    asked = [(one, DESIGNS[design], icc, n_replicates, seed) for one, design, icc in named]
+    for (population, design, icc), found in zip(
+        named, in_processes(clustered_coverage, asked), strict=True
+    ):
+        sizes = DESIGNS[design]
+        cells = [population.name, design, f"{icc:g}", *_cells(found)]
+        n_others = _independent_rows(sizes, icc) * (1 - population.share_modal)
+        cells += [] if "percentile" in found else ["–"]
+        cells.insert(3, f"{n_others:.1f}")
+        lines.append("| " + " | ".join(cells) + " |")
+        where = f"{population.name}, {design}, ICC {icc:g}"
+        held.append(Held(where, bar_of(sum(sizes), n_others), n_others, found["default"]))
     return "\n".join(lines), held
 
 

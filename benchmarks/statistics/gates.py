@@ -6,12 +6,14 @@ Unlike the other sections, this one calls the gate itself on runs that come from
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from benchmarks.statistics.page import Figures, Section, joined, lost, two_errors
 from benchmarks.statistics.populations import LUMPS, Floats, PairedPopulation
+from benchmarks.statistics.processes import in_processes
 from rag_eval.comparing.statuses import Status
 from rag_eval.gating.against import gate
 from rag_eval.gating.guards import Guards
@@ -31,6 +33,8 @@ N_RESAMPLES: Final = 999
 _FEWER_WITH_SLICES: Final = 4
 _FEWER_HISTORIES: Final = 8
 _HISTORY_ROWS: Final = 100
+# Histories that one process simulates at a time.
+_AT_ONCE: Final = 25
 _HISTORIES: Final = PairedPopulation(scores=LUMPS, tied=0.5, n_metrics=len(METRIC_IDS))
 _N_SLICES: Final = 4
 # Metrics that a refusal leaves without a score.
@@ -63,8 +67,7 @@ KINDS: Final = (
 
 def section(n_replicates: int, seed: int) -> Section:
     """Single gates, and histories of them."""
-    generator = np.random.default_rng([seed, 11])
-    parts = [_single(n_replicates, generator), _histories(n_replicates, generator)]
+    parts = [_single(n_replicates, [seed, 11]), _histories(n_replicates, [seed, 12])]
     return joined([Section("## The whole gate"), *parts])
 
 
@@ -105,13 +108,30 @@ def gated(
         )
 
 
-def _single(n_replicates: int, generator: np.random.Generator) -> Section:
+def alarms(
+    kind: Runs, n_rows: int, slices: Sequence[str], count: int, seeds: Sequence[int]
+) -> tuple[float, float, float]:
+    """Shares of reports that fail, that fail by missing scores, and that tolerate a drop."""
+    failed = missing = tolerated = 0
+    for report in gated(kind, n_rows, slices, count, np.random.default_rng(seeds)):
+        failed += not report.passed
+        missing += not report.passed and report.status == Status.MISSING_SCORES
+        tolerated += report.status == Status.WITHIN_TOLERANCE
+    return failed / count, missing / count, tolerated / count
+
+
+def _single(n_replicates: int, seeds: Sequence[int]) -> Section:
     rows: list[list[str]] = []
     bars = []
-    for slices, count in (
-        ((), n_replicates),
-        (("topic",), max(1, n_replicates // _FEWER_WITH_SLICES)),
-    ):
+    sizes = (((), n_replicates), (("topic",), max(1, n_replicates // _FEWER_WITH_SLICES)))
+    asked = [
+        (kind, n_rows, slices, count)
+        for slices, count in sizes
+        for kind in KINDS
+        for n_rows in SIZES
+    ]
+    found = iter(in_processes(alarms, [(*one, [*seeds, at]) for at, one in enumerate(asked)]))
+    for slices, count in sizes:
         many = f"{len(METRIC_IDS)} metrics" + (f" in {_N_SLICES} slices" if slices else "")
         figures = Figures(
             f"false alarms of the whole gate, {many}", ALPHA, two_errors(ALPHA, count)
@@ -119,15 +139,10 @@ def _single(n_replicates: int, generator: np.random.Generator) -> Section:
         for kind in KINDS:
             cells = ["yes" if slices else "no", kind.name]
             for n_rows in SIZES:
-                failed = missing = tolerated = 0
-                for report in gated(kind, n_rows, slices, count, generator):
-                    failed += not report.passed
-                    missing += not report.passed and report.status == Status.MISSING_SCORES
-                    tolerated += report.status == Status.WITHIN_TOLERANCE
-                figures.add(failed / count, f"{kind.name}, n = {n_rows:,}")
-                cell = f"{failed / count:.3f}"
-                cell += f" ({missing / count:.3f} nulls)" if kind.refused else ""
-                cells.append(cell + (f", {tolerated / count:.3f} tolerated" if tolerated else ""))
+                failed, missing, tolerated = next(found)
+                figures.add(failed, f"{kind.name}, n = {n_rows:,}")
+                cell = f"{failed:.3f}" + (f" ({missing:.3f} nulls)" if kind.refused else "")
+                cells.append(cell + (f", {tolerated:.3f} tolerated" if tolerated else ""))
             rows.append(cells)
         bars.append(figures)
     head = ["slices", "runs", *(f"n = {n:,}" for n in SIZES)]
@@ -198,27 +213,43 @@ def _passes(new: ScoredRun, baselines: list[ScoredRun], number: int, *, spend: b
     return gate(new, baselines, alpha=alpha, n_resamples=N_RESAMPLES, seed=number).passed
 
 
-def _histories(n_replicates: int, generator: np.random.Generator) -> Section:
-    count = max(1, n_replicates // _FEWER_HISTORIES)
+def alarm_histories(spend: bool, count: int, seeds: Sequence[int]) -> float:
+    """Share of histories with a false alarm."""
+    generator = np.random.default_rng(seeds)
+    return float(np.mean([has_alarm(generator, spend=spend) for _ in range(count)]))
+
+
+def found_drops(spend: bool, drop: float, number: int, count: int, seeds: Sequence[int]) -> float:
+    """How often a gate finds a drop."""
+    generator = np.random.default_rng(seeds)
+    return float(np.mean([is_found(generator, drop, number, spend=spend) for _ in range(count)]))
+
+
+def _histories(n_replicates: int, seeds: Sequence[int]) -> Section:
+    count = _AT_ONCE * max(1, n_replicates // _FEWER_HISTORIES // _AT_ONCE)
     slack = two_errors(ALPHA, count)
     figures = Figures(f"histories of {N_GATES} gates with a false alarm, `--spend`", ALPHA, slack)
-    many = range(count)
-    shares = [
-        float(np.mean([has_alarm(generator, spend=spend) for _ in many])) for spend in (False, True)
+    parts = [
+        (spend, _AT_ONCE, [*seeds, spend, part])
+        for spend in (0, 1)
+        for part in range(count // _AT_ONCE)
     ]
+    every = in_processes(alarm_histories, parts)
+    shares = [float(np.mean(side)) for side in np.array_split(every, 2)]
     figures.add(shares[1], f"n = {_HISTORY_ROWS}")
+    drops = [(drop, number) for drop in (0.1, 0.15) for number in (1, 5, N_GATES)]
+    asked = [
+        (spend, *drop, count, [*seeds, 2, at]) for at, drop in enumerate(drops) for spend in (0, 1)
+    ]
+    found = iter(in_processes(found_drops, asked))
     rows = [
         [f"nothing: any alarm in {N_GATES} gates", *(f"{share:.3f}" for share in shares)],
         *(
             [
                 f"one metric falls by {drop:g} at gate {number}: found there",
-                *(
-                    f"{np.mean([is_found(generator, drop, number, spend=spend) for _ in many]):.2f}"
-                    for spend in (False, True)
-                ),
+                *(f"{share:.2f}" for share in islice(found, 2)),
             ]
-            for drop in (0.1, 0.15)
-            for number in (1, 5, N_GATES)
+            for drop, number in drops
         ),
     ]
     text = "\n".join(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +21,15 @@ from benchmarks.statistics.paired_draws import (
     rare_losses,
 )
 from benchmarks.statistics.populations import SMOOTH, Floats
+from benchmarks.statistics.processes import in_processes
 from rag_eval.stats.differences import difference_interval, difference_lower_bound
 from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.max_t import max_t
 from rag_eval.stats.multiplicity import holm
 from rag_eval.stats.paired import mcnemar_test, sign_flip_tests, sign_flips
 from rag_eval.stats.sign_patterns import SignPatterns
+
+_Found = TypeVar("_Found")
 
 ROWS: Final = (20, 50, 200, 1000)
 ALPHA: Final = 0.05
@@ -50,12 +54,11 @@ class Alarms(NamedTuple):
 
 def section(n_replicates: int, seed: int) -> Section:
     """False alarms, power and coverage."""
-    generator = np.random.default_rng([seed, 3])
     parts = [
-        _alarm_table(n_replicates, generator),
-        _power_table(n_replicates, generator),
-        _family_power_table(n_replicates, generator),
-        _coverage_tables(n_replicates, generator),
+        _alarm_table(n_replicates, [seed, 3]),
+        _power_table(n_replicates, [seed, 4]),
+        _family_power_table(n_replicates, [seed, 5]),
+        _coverage_tables(n_replicates, [seed, 6]),
     ]
     return joined([Section("## Paired tests"), *parts])
 
@@ -125,19 +128,37 @@ _WHY: Final = (
 )
 
 
-def _alarm_table(n_replicates: int, generator: np.random.Generator) -> Section:
+def _in_processes(
+    work: Callable[..., _Found], cells: Sequence[tuple[Any, ...]], seeds: Sequence[int]
+) -> Iterator[_Found]:
+    """What each cell gives, with a generator of its own."""
+    return iter(in_processes(work, [(*cell, [*seeds, at]) for at, cell in enumerate(cells)]))
+
+
+def _fits(draws: Draws, n: int) -> bool:
+    """Whether there are two rows for each cluster."""
+    return draws.n_clusters is None or n >= 2 * draws.n_clusters
+
+
+def alarm_share(alarms: Alarms, n: int, n_replicates: int, seeds: Sequence[int]) -> float:
+    """How often the default rule finds any metric worse."""
+    return float(np.mean(family_rejects(alarms, n, n_replicates, np.random.default_rng(seeds))))
+
+
+def _alarm_table(n_replicates: int, seeds: Sequence[int]) -> Section:
     rows: list[list[str]] = []
+    asked = [(a, n, n_replicates) for a in ALARMS for n in ROWS if _fits(a.draws, n)]
+    shares = _in_processes(alarm_share, asked, seeds)
     slack = two_errors(ALPHA, n_replicates)
     even = Figures("false alarms of `no-regression`, exchangeable or clustered", ALPHA, slack)
     skewed = Figures("the same, skewed differences of mean 0", ALPHA, slack)
     for alarms in ALARMS:
         cells = [alarms.draws.name, f"{alarms.margin:g}"]
         for n in ROWS:
-            n_clusters = alarms.draws.n_clusters
-            if n_clusters is not None and n < 2 * n_clusters:
+            if not _fits(alarms.draws, n):
                 cells.append("–")
                 continue
-            share = float(np.mean(family_rejects(alarms, n, n_replicates, generator)))
+            share = next(shares)
             cells.append(f"{share:.3f}")
             if not alarms.blind:
                 figures = skewed if alarms in _SKEWED else even
@@ -256,27 +277,35 @@ def _verdict_p_values(differences: Floats) -> Floats:
 # -------------------------------------------------------------------------------------- power
 
 
-def _power_table(n_replicates: int, generator: np.random.Generator) -> Section:
-    rows = []
-    for tied in (0.0, 0.5, 0.9):
-        for drop in (0.01, 0.02, 0.05, 0.1):
-            if drop > (1 - tied) * 0.5:
-                continue
-            draws = Draws(name="", population=lumps(tied, -drop, n_metrics=1))
-            cells = [f"{tied:.0%}", f"{drop:g}"]
-            for n in ROWS:
-                p_values = np.concatenate(
-                    [
-                        worse_p_values(differences, None, 0.0, seed=block)
-                        for block, differences in enumerate(
-                            draws.blocks(generator, n_replicates, n)
-                        )
-                    ]
-                )
-                alone = float(np.mean(p_values <= ALPHA))
-                among = float(np.mean(p_values <= ALPHA / N_METRICS))
-                cells.append(f"{alone:.2f} / {among:.2f}")
-            rows.append(cells)
+def power(
+    tied: float, drop: float, n: int, n_replicates: int, seeds: Sequence[int]
+) -> tuple[float, float]:
+    """How often a drop is found alone, and as the one that Holm's method tests first."""
+    draws = Draws(name="", population=lumps(tied, -drop, n_metrics=1))
+    blocks = draws.blocks(np.random.default_rng(seeds), n_replicates, n)
+    p_values = np.concatenate(
+        [worse_p_values(found, None, 0.0, seed=block) for block, found in enumerate(blocks)]
+    )
+    return float(np.mean(p_values <= ALPHA)), float(np.mean(p_values <= ALPHA / N_METRICS))
+
+
+def _power_table(n_replicates: int, seeds: Sequence[int]) -> Section:
+    drops = [
+        (tied, drop)
+        for tied in (0.0, 0.5, 0.9)
+        for drop in (0.01, 0.02, 0.05, 0.1)
+        if drop <= (1 - tied) * 0.5
+    ]
+    asked = [(*drop, n, n_replicates) for drop in drops for n in ROWS]
+    found = _in_processes(power, asked, seeds)
+    rows = [
+        [
+            f"{tied:.0%}",
+            f"{drop:g}",
+            *(f"{alone:.2f} / {among:.2f}" for alone, among in islice(found, len(ROWS))),
+        ]
+        for tied, drop in drops
+    ]
     head = ["rows that tie", "mean drop", *(f"{n:,} rows" for n in ROWS)]
     text = "\n".join(
         [
@@ -300,10 +329,11 @@ def family_power(
     drop: float,
     n: int,
     n_replicates: int,
-    generator: np.random.Generator,
-    n_slices: int = 0,
+    n_slices: int,
+    seeds: Sequence[int],
 ) -> dict[str, float]:
     """How often the one of seven metrics that drops is found over all rows, by rule."""
+    generator = np.random.default_rng(seeds)
     population = lumps(tied)
     share = drop / ((1 - tied) * population.scores.mean)
     counts = dict.fromkeys(("max-T", "Holm", "paired t, Holm"), 0)
@@ -357,12 +387,17 @@ def _permuted_first(p_values: Floats) -> float:
     return first
 
 
-def _family_power_table(n_replicates: int, generator: np.random.Generator) -> Section:
+def _family_power_table(n_replicates: int, seeds: Sequence[int]) -> Section:
     rows = []
-    for n_slices, tied, drop in ((0, 0.0, 0.1), (0, 0.5, 0.05), (0, 0.9, 0.02), (4, 0.5, 0.05)):
-        found = [
-            family_power(tied, drop, n, n_replicates, generator, n_slices) for n in _POWER_ROWS
-        ]
+    kinds = ((0, 0.0, 0.1), (0, 0.5, 0.05), (0, 0.9, 0.02), (4, 0.5, 0.05))
+    asked = [
+        (tied, drop, n, n_replicates, n_slices)
+        for n_slices, tied, drop in kinds
+        for n in _POWER_ROWS
+    ]
+    every = _in_processes(family_power, asked, seeds)
+    for n_slices, tied, drop in kinds:
+        found = list(islice(every, len(_POWER_ROWS)))
         n_tests = N_METRICS * (1 + n_slices)
         for rule in found[0]:
             cells = ["–" if math.isnan(each[rule]) else f"{each[rule]:.2f}" for each in found]
@@ -444,8 +479,11 @@ class Coverage(NamedTuple):
     too_few: float
 
 
-def _coverage_tables(n_replicates: int, generator: np.random.Generator) -> Section:
+def _coverage_tables(n_replicates: int, seeds: Sequence[int]) -> Section:
     rows: list[list[str]] = []
+    kinds_of_draws = (*_COVERED, *_COVERED_CLUSTERS)
+    asked = [(draws, n, n_replicates) for draws in kinds_of_draws for n in ROWS if _fits(draws, n)]
+    every = _in_processes(coverage, asked, seeds)
     slack, above = two_errors(0.93, n_replicates), two_errors(ALPHA, n_replicates)
     kinds = {
         n: (
@@ -454,13 +492,13 @@ def _coverage_tables(n_replicates: int, generator: np.random.Generator) -> Secti
         )
         for n, rows_are, asked in ((50, "n ≥ 50", 0.93), (20, "n = 20", 0.90))
     }
-    for draws in (*_COVERED, *_COVERED_CLUSTERS):
+    for draws in kinds_of_draws:
         cells = [draws.name]
         for n in ROWS:
-            if draws.n_clusters is not None and n < 2 * draws.n_clusters:
+            if not _fits(draws, n):
                 cells.append("–")
                 continue
-            found = coverage(draws, n, n_replicates, generator)
+            found = next(every)
             cells.append(
                 f"{found.covered:.3f} ({found.above:.3f}) "
                 + ("–" if math.isnan(found.width) else f"{found.width:.3f}")
@@ -496,8 +534,9 @@ def _coverage_tables(n_replicates: int, generator: np.random.Generator) -> Secti
     return Section(text, bars)
 
 
-def coverage(draws: Draws, n: int, n_replicates: int, generator: np.random.Generator) -> Coverage:
+def coverage(draws: Draws, n: int, n_replicates: int, seeds: Sequence[int]) -> Coverage:
     """Intervals of so many replicates of n rows."""
+    generator = np.random.default_rng(seeds)
     clusters = draws.clusters(n)
     covered, above, widths, methods = [], [], [], []
     for differences in draws.blocks(generator, n_replicates, n):
