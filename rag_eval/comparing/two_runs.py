@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -30,6 +32,7 @@ from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.runs.run_files import RunSource, read_run, sources_of
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId, NullReason
+from rag_eval.stats.repeat_noise import noise_line, repeat_noise
 
 ALL_METRICS: Final = "*"
 """In a mapping of margins or tolerances, the key for all metrics that it does not name."""
@@ -180,7 +183,12 @@ def compare(
         options=options,
         changes=tuple(changes),
         differences=tuple(differences),
-        notes=(*notes, *_table_notes(table, slices), *_odd_score_notes(table)),
+        notes=(
+            *notes,
+            *_repeat_notes((before, after), gates),
+            *_slice_notes(table, slices),
+            *_odd_score_notes(table),
+        ),
         table=table,
         lost_metrics=lost,
     )
@@ -341,11 +349,22 @@ def _notes(
     return notes
 
 
-def _table_notes(table: RowTable, slices: Sequence[str]) -> list[str]:
+def _repeat_notes(runs: tuple[ScoredRun, ScoredRun], gating: set[str]) -> Iterator[str]:
+    """How often rows were repeated, and what of the noise comes from it."""
+    for kind, run in zip(("old", "new"), runs, strict=True):
+        n_repeats = max(Counter(run.ids).values(), default=0)
+        if n_repeats < 2:
+            continue
+        note = f"the {kind} run has up to {n_repeats} repeats per row; their scores are averaged"
+        found = {}
+        for name in sorted(gating.intersection(run.metrics), key=place_of):
+            with contextlib.suppress(InputError):  # too few scores to tell
+                found[name] = repeat_noise(run.ids, run.column(name))
+        yield f"{note}. {noise_line(found)}" if found else note
+
+
+def _slice_notes(table: RowTable, slices: Sequence[str]) -> list[str]:
     notes = []
-    for kind, n in (("old", table.n_repeats_old), ("new", table.n_repeats_new)):
-        if n > 1:
-            notes.append(f"the {kind} run has up to {n} repeats per row; their scores are averaged")
     for name in slices:
         n_without = sum(value is None for value in table.columns[name])
         if n_without:

@@ -75,6 +75,8 @@ def _lines(report: JudgeReport) -> list[str]:
             lines.append(
                 f"{metric}: {counted(found.n_flaky, 'flaky row')}: repeats disagree on pass or fail"
             )
+        if found.repeats.noise is not None:
+            lines.append(f"{metric}: {found.repeats.noise}")
     lines += map(str, report.failed)
     for metric, agreement in report.agreement.items():
         lines += [f"{metric}: {line}" for line in agreement.text().splitlines()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.judge.repeats import mean_of, passes
+from rag_eval.judge.repeats import mean_of, measured, passes
 from rag_eval.judge.replies import Tally
 from rag_eval.metrics.registry import higher_is_better, needs_judge
 from rag_eval.metrics.seven import PROFILE_METRICS
@@ -22,6 +22,7 @@ from rag_eval.results.judged import JudgedRowScores, JudgedScore
 from rag_eval.results.row import CostTracker, cost_of
 from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval, wilson_interval
+from rag_eval.stats.repeat_noise import RepeatMoments
 
 if TYPE_CHECKING:
     from rag_eval.judge.agreement import AgreementReport
@@ -52,6 +53,8 @@ class MetricJudging:
         Rows whose repeats pass and fail.
     n_spreads, spread_sum : int, float
         Rows with several scores of one metric, and the sum of their standard deviations.
+    repeats : RepeatMoments
+        Of rows that a single judge scored.
     n_audited, n_audit_scored, n_audit_wrong : int
         Cascade: rows outside the band that were judged as an audit; those of them with both scores,
         and of these the ones with different verdicts.
@@ -69,6 +72,7 @@ class MetricJudging:
     n_flaky: int = 0
     n_spreads: int = 0
     spread_sum: float = 0.0
+    repeats: RepeatMoments = field(default_factory=RepeatMoments)
     n_audited: int = 0
     n_audit_scored: int = 0
     n_audit_wrong: int = 0
@@ -84,6 +88,10 @@ class MetricJudging:
         if found.spread is not None:
             self.n_spreads += 1
             self.spread_sum += found.spread
+        if len(found.by_judge) == 1:
+            scores = [score for score in map(measured, found.by_judge[0]) if score is not None]
+            if scores:
+                self.repeats.add(scores)
         if found.failed:
             reason = found.failure.name.lower()
             self.failures[reason] = self.failures.get(reason, 0) + 1
@@ -149,6 +157,7 @@ class MetricJudging:
             "nAgree": self.n_agree,
             "nFlaky": self.n_flaky,
             "meanSpread": self.mean_spread,
+            "repeatNoise": None if self.repeats.noise is None else self.repeats.noise.to_dict(),
             "nAudited": self.n_audited,
             "errorRate": None if self.error_rate is None else self.error_rate.to_dict(),
         }

@@ -378,6 +378,26 @@ def test_the_table_says_what_went_wrong_and_what_was_saved() -> None:
     assert printed(None) == ""
 
 
+def test_the_noise_of_repeats_is_told_beside_that_of_rows() -> None:
+    """Means of 0.25 and 0.75 from two repeats each, as in the tests of the statistic."""
+    found = totals(["faithfulness"], **CASCADE)
+    repeats = ((0.0, 0.5), (None, 0.5, 1.0))
+    add(found, [{"faithfulness": judged(0.5, by_judge=(one,))} for one in repeats])
+    # Two judges differ for other reasons than two calls of one.
+    add(found, [{"faithfulness": judged(0.5, by_judge=((0.0,), (1.0,)))}])
+    report = found.report()
+    assert (
+        "faithfulness: 50% of the noise of the mean comes from repeats and 50% from rows: twice "
+        "the rows would narrow its interval by 29%, twice the repeats by 13%"
+    ) in printed(report)
+    noise = report.to_dict()["metrics"]["faithfulness"]["repeatNoise"]
+    assert (noise["nRows"], noise["shareOfRepeats"]) == (2, 0.5)
+    alone = totals(["faithfulness"], **CASCADE)
+    add(alone, [{"faithfulness": judged(0.5)}, {"faithfulness": judged(1.0)}])
+    assert alone.report().to_dict()["metrics"]["faithfulness"]["repeatNoise"] is None
+    assert "noise" not in printed(alone.report())
+
+
 def test_an_estimate_says_that_nobody_was_asked() -> None:
     found = totals(["faithfulness"])
     add(found, [{"faithfulness": judged()}])

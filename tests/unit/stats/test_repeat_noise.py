@@ -7,6 +7,7 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.planning import repeat_noise
+from rag_eval.stats.repeat_noise import RepeatNoise, noise_line
 
 
 def test_by_hand() -> None:
@@ -49,3 +50,17 @@ def test_what_cannot_be_told_is_refused() -> None:
             repeat_noise(ids, scores)
     with pytest.raises(InputError, match=r"scores must have one value for each of 1 ids"):
         repeat_noise(["a"], [0.1, 0.2])
+
+
+def test_several_metrics_have_one_line() -> None:
+    noises = {
+        name: RepeatNoise(n_rows=9, n_repeats=2.0, error=0.1, share_of_repeats=share)
+        for name, share in (("faithfulness", 0.5), ("context_recall", 0.0))
+    }
+    assert noise_line(noises) == (
+        "0% to 50% of the noise of the means comes from repeats (most: faithfulness), the rest "
+        "from rows: twice the rows would narrow their intervals by 29%, twice the repeats by 0% "
+        "to 13%"
+    )
+    del noises["context_recall"]
+    assert noise_line(noises) == f"faithfulness: {noises['faithfulness']}"
