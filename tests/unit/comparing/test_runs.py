@@ -503,7 +503,8 @@ def test_repeats_are_averaged_within_a_row() -> None:
     found = compare([first, second], new)
     assert [row.old for row in found.row_changes("mine")] == [pytest.approx(0.4), 0.4, None]
     assert found.changes[0].n_pairs == 2
-    assert found.notes[0].startswith("the old run has up to 2 repeats per row; their scores are av")
+    averaged = "the old run has up to 2 repeats per row; their scores are averaged. mine: "
+    assert averaged in " ".join(found.notes)
     told = compare([run({"mine": [0.0, 0.5]}), run({"mine": [0.5, 1.0]})], run({"mine": [1, 1]}))
     assert "averaged. mine: 50% of the noise of the mean comes from repeats" in " ".join(told.notes)
     # Verdicts of repeats are shares: no more a matter for McNemar's test.
