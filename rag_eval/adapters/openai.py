@@ -26,9 +26,25 @@ class _Message(msgspec.Struct):
     refusal: str | None = None
 
 
+class _Likely(msgspec.Struct):
+    token: str
+    logprob: float
+
+
+class _Token(msgspec.Struct):
+    token: str
+    top_logprobs: list[_Likely]
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token]
+
+
 class _Choice(msgspec.Struct):
     message: _Message
     finish_reason: str | None = None
+    # Checked apart, like the usage.
+    logprobs: Any = None
 
 
 class _Completion(msgspec.Struct):
@@ -49,6 +65,15 @@ def _thought(answer: _Completion) -> bool:
         or (isinstance(message.content, str) and message.content.lstrip().startswith("<think>"))
         or token_count(details, "reasoning_tokens")
     )
+
+
+def _tokens(answer: _Completion) -> tuple[tuple[str, dict[str, float]], ...]:
+    """The tokens of the text and the likeliest at each place; empty where that is not said."""
+    try:
+        found = msgspec.convert(answer.choices[0].logprobs, _Logprobs).content
+    except (IndexError, msgspec.ValidationError):
+        return ()
+    return tuple((one.token, {it.token: it.logprob for it in one.top_logprobs}) for one in found)
 
 
 def _said(answer: _Completion) -> tuple[str, str | None]:
@@ -80,6 +105,7 @@ _WIRE: Final = Wire(
     shape=_Completion,
     said=_said,
     thought=_thought,
+    tokens=_tokens,
     usage=("prompt_tokens", "completion_tokens"),
     cached=("prompt_tokens_details", "cached_tokens"),
 )

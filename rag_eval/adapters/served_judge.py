@@ -168,6 +168,7 @@ class Wire:
     shape: type[msgspec.Struct]
     said: Callable[[Any], tuple[str, str | None]]
     thought: Callable[[Any], bool]
+    tokens: Callable[[Any], tuple[tuple[str, dict[str, float]], ...]] = lambda answer: ()
     usage: tuple[str, ...]
     cached: tuple[str, ...]
     written: tuple[str, ...] = ()
@@ -403,7 +404,14 @@ def _reply(wire: Wire, answer: bytes) -> JudgeReply:
     text, finish_reason = wire.said(found)
     model = found.model if isinstance(found.model, str) else None
     usage = _usage(found.usage, wire)
-    return JudgeReply(text, finish_reason, usage, model, has_thoughts=wire.thought(found))
+    return JudgeReply(
+        text,
+        finish_reason,
+        usage,
+        model,
+        has_thoughts=wire.thought(found),
+        tokens=wire.tokens(found),
+    )
 
 
 def _usage(found: object, wire: Wire) -> Usage | None:

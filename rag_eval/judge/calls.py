@@ -30,6 +30,7 @@ _REPLY_TYPES: Final[dict[str, Any]] = {
     "model": (str, NoneType),
     "n_requests": int,
     "has_thoughts": bool,
+    "tokens": tuple,
 }
 
 

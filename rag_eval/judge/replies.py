@@ -62,6 +62,9 @@ class JudgeReply:
         Requests that it took: more than one if the server refused parameters at first.
     has_thoughts : bool
         Whether the model thought before its reply, which takes tokens, too.
+    tokens : tuple of (str, mapping)
+        The tokens of the text, each with the log-probabilities of the likeliest tokens at its
+        place; empty if the server does not give them.
     """
 
     text: str
@@ -70,6 +73,7 @@ class JudgeReply:
     model: str | None = None
     n_requests: int = 1
     has_thoughts: bool = False
+    tokens: tuple[tuple[str, Mapping[str, float]], ...] = ()
 
 
 @dataclass(slots=True)

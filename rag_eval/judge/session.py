@@ -332,9 +332,11 @@ class JudgeSession:
     def _read(self, question: _Question[Reply], prompt: Prompt, reply: JudgeReply) -> Reply:
         try:
             template = self._style.template(question.step)
-            return read_reply(
-                reply, prompt.mark, question.step.shape, question.check, template.example_texts
+            step = question.step
+            value = read_reply(
+                reply, prompt.mark, step.shape, question.check, template.example_texts
             )
+            return value if step.weighed is None else step.weighed(value, reply)
         except JudgeFailure as failure:
             if failure.kind != "refused":
                 self._accounts.add(question.tally, Tally(parse_failures=1))

@@ -16,6 +16,7 @@ import msgspec
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.judge.reading import strings_in
+from rag_eval.judge.replies import JudgeReply
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
 
@@ -156,6 +157,8 @@ class Step(Generic[Reply]):
         It asks for a verdict, so the paragraph on length belongs into it.
     lengths : callable
         From the fields to how many items the lists of its reply have, at least and at most.
+    weighed : callable, optional
+        From a value and the reply it was read from to the value with what only the reply knows.
     """
 
     name: str
@@ -165,6 +168,7 @@ class Step(Generic[Reply]):
     lengths: Callable[[Fields], Mapping[str, tuple[int, int]]] = field(
         default=lambda fields: MappingProxyType({}), compare=False
     )
+    weighed: Callable[[Reply, JudgeReply], Reply] | None = field(default=None, compare=False)
 
     @cached_property
     def template(self) -> Template:
@@ -186,7 +190,9 @@ def reply_schema(shape: type[msgspec.Struct]) -> dict[str, Any]:
     (schema,), definitions = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     name = schema["$ref"].rpartition("/")[2]
     whole = _enforceable(definitions.pop(name))
-    whole["properties"] = {"mark": {"type": "string"}, **whole["properties"]}
+    ours = getattr(shape, "OURS", ())
+    asked = {key: found for key, found in whole["properties"].items() if key not in ours}
+    whole["properties"] = {"mark": {"type": "string"}, **asked}
     whole["required"] = list(whole["properties"])
     if definitions:
         whole["$defs"] = {key: _enforceable(value) for key, value in definitions.items()}

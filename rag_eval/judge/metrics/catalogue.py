@@ -191,7 +191,9 @@ _OMK: Final = {
 }
 _METRICS: Final = {**_SEVEN, **_OMK}
 _RATINGS: Final = {
-    metric: rating_step(f"rating/{metric}" if metric in _SEVEN else metric.replace(".", "/"))
+    metric: rating_step(f"rating/{metric}", is_weighed=True)
+    if metric in _SEVEN
+    else rating_step(metric.replace(".", "/"), is_weighed=False)
     for metric in _METRICS
 }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 
+from rag_eval.judge.metrics.expected_ratings import expected_rating
 from rag_eval.judge.metrics.judgements import JudgedRow, Judgement, RowSteps, Verdict, measured
-from rag_eval.judge.replies import Tally
+from rag_eval.judge.replies import JudgeReply, Tally
 from rag_eval.judge.steps import Fields, FieldValue, Step
 
 LOWEST: Final = 1
@@ -16,15 +17,21 @@ HIGHEST: Final = 5
 _ALLOWED: Final = list(range(LOWEST, HIGHEST + 1))
 
 
-class RatingReply(msgspec.Struct, kw_only=True):
+class RatingReply(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A reason and a rating."""
+
+    # Not asked for: it is computed from the reply's tokens.
+    OURS: ClassVar = ("expected",)
 
     reason: str = ""
     rating: Annotated[int, msgspec.Meta(extra_json_schema={"enum": _ALLOWED})]
+    expected: float | None = None
 
     def __post_init__(self) -> None:
         if self.rating not in _ALLOWED:
             raise ValueError(f"a rating must be a whole number from {LOWEST} to {HIGHEST}")
+        if self.expected is not None and not LOWEST <= self.expected <= HIGHEST:
+            raise ValueError(f"an expected rating must be from {LOWEST} to {HIGHEST}")
 
 
 def _imagined(_: Fields) -> RatingReply:
@@ -32,9 +39,17 @@ def _imagined(_: Fields) -> RatingReply:
     return RatingReply(reason=reason, rating=4)
 
 
-def rating_step(name: str) -> Step[RatingReply]:
-    """The step of a prompt that asks for a rating."""
-    return Step(name, RatingReply, _imagined)
+def _weighed(value: RatingReply, reply: JudgeReply) -> RatingReply:
+    return msgspec.structs.replace(value, expected=expected_rating(reply.tokens))
+
+
+def _unweighed(value: RatingReply, reply: JudgeReply) -> RatingReply:
+    return msgspec.structs.replace(value, expected=None)
+
+
+def rating_step(name: str, *, is_weighed: bool) -> Step[RatingReply]:
+    """The step of a prompt that asks for a rating, weighted where a reply tells its tokens."""
+    return Step(name, RatingReply, _imagined, weighed=_weighed if is_weighed else _unweighed)
 
 
 def score_of(rating: float) -> float:
@@ -58,5 +73,7 @@ async def rated(step: Step[RatingReply], steps: RowSteps, tally: Tally) -> Judge
     fields = {name: _READ[name](steps.row) for name in step.template.variables}
     reply = await steps.ask(step, fields, tally)
     verdict = Verdict("row", "", str(reply.rating), reply.reason)
-    explanation = f"Rated {reply.rating} of {HIGHEST}: {reply.reason}".rstrip(" :")
-    return measured(score_of(reply.rating), explanation, [verdict])
+    rating: float = reply.rating if reply.expected is None else reply.expected
+    weighted = "" if reply.expected is None else f" ({rating:.2f} weighted by log-probabilities)"
+    explanation = f"Rated {reply.rating} of {HIGHEST}{weighted}: {reply.reason}".rstrip(" :")
+    return measured(score_of(rating), explanation, [verdict])
