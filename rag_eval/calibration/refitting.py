@@ -32,7 +32,7 @@ LEAST_OF_CLASS: Final = 8
 """Good rows, and bad ones, that this takes."""
 N_SHARES: Final = 6
 """Losses whose weights add up to 1; the others are flags, deducted from what these leave."""
-TOO_FEW: Final = f"a refit needs {LEAST_ROWS} labelled rows, {LEAST_OF_CLASS} of each class"
+TOO_FEW: Final = f"a refit takes {LEAST_ROWS} labelled rows, {LEAST_OF_CLASS} of each class"
 
 # Log-odds of a good row per unit of the shipped score, as they typically are.
 _SLOPE: Final = 7.0

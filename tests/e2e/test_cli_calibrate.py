@@ -166,7 +166,7 @@ def test_weights_left_as_they_are(tmp_path: Path, museum_run: Path, museum_label
     told = "the shipped weights are kept: fitted weights do not rank held-out rows better\n"
     assert done.stdout.endswith(told)
     few = run(museum_run, json_lines(tmp_path / "few.jsonl", coins[:29]))
-    why = "the weights of faithfulness were not refitted: a refit needs 30 labelled rows, 8 of each"
+    why = "the weights of faithfulness were not refitted: a refit takes 30 labelled rows, 8 of each"
     assert f"note: {why} class\n" in few.stderr
 
 

@@ -165,6 +165,6 @@ def test_options_of_the_scorer_reach_the_prompts(data: Path, server: JudgeServer
         done = invoke("run", data, "--metrics", BOTH[0], *llm(server), *more)
         assert done.exit_code == 0, done.output
         prompts = [found.prompt for found in server.requests]
-        verdicts = [prompt for prompt in prompts if prompt.startswith("Decide for every claim")]
+        verdicts = [prompt for prompt in prompts if "Decide for every claim" in prompt]
         assert len(verdicts) == N_ROWS
         assert all(("of red colour" in prompt) is sees_truth for prompt in verdicts)

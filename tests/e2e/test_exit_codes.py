@@ -11,6 +11,7 @@ import pytest
 
 from tests.commands import invoke
 from tests.docs_pages import ROOT, tool
+from tests.e2e.test_judge_check import contrary, knows
 from tests.fluent_judge import FluentJudge
 from tests.judge_servers import Fails, JudgeServer
 from tests.run_command import BAD, GOOD, run, samples
@@ -52,6 +53,10 @@ CALLS = [
     ("baseline export b.json --run nothing", 2),
     ("baseline unpin", 0),
     ("baseline unpin --store none.db", 2),
+    ("judge check KNOWING --probe-tokens 0", 0),
+    ("judge check CONTRARY --probe-tokens 0", 1),
+    ("judge check", 2),
+    ("judge check LOCKED", 3),
     ("judge debias-check good.jsonl --metrics faithfulness ANSWERS", 0),
     ("judge debias-check good.jsonl --judge none", 2),
     ("judge debias-check good.jsonl --metrics faithfulness REFUSES", 3),
@@ -115,10 +120,18 @@ def test_every_exit_code_of_the_help_happens() -> None:
     }
     seen, wrong = set(), []
     refusing = JudgeServer(lambda prompt: Fails(401, "no such key"))
-    with refusing, JudgeServer(FluentJudge()) as answering:
+    with (
+        refusing,
+        JudgeServer(FluentJudge()) as answering,
+        JudgeServer(FluentJudge(knows)) as knowing,
+        JudgeServer(FluentJudge(contrary)) as contradicting,
+    ):
         places = {
             "REFUSES": f"--judge {refusing.openai_url}#m",
             "ANSWERS": f"--judge {answering.openai_url}#m",
+            "KNOWING": f"{knowing.openai_url}#m",
+            "CONTRARY": f"{contradicting.openai_url}#m",
+            "LOCKED": f"{refusing.openai_url}#m",
             "DECISIONS": str(ROOT / "examples" / "decisions"),
         }
         for line, code in CALLS:

@@ -179,7 +179,7 @@ def test_run_prints_scores_on_stdout_and_what_judging_took_on_stderr(data: Path)
     with JudgeServer(FluentJudge(lambda text: 1.0)) as server:
         done = invoke("run", data, *llm(server))
     assert done.exit_code == 0, done.output
-    assert [line.split()[0] for line in done.stdout.splitlines() if " (12/12) " in line] == [
+    assert [line.split()[0] for line in done.stdout.splitlines() if " 12/12 " in line] == [
         *METRIC_IDS,
         "composite",
     ]

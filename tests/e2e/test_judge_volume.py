@@ -363,8 +363,8 @@ def test_no_call_begins_after_so_many() -> None:
 
 
 def test_no_call_begins_once_so_much_is_spent() -> None:
-    # 11 tokens in and 7 out: 0.018 USD a call, so that the hundredth makes the budget full.
-    prices = {"m": {"input": 1000.0, "output": 1000.0}}
+    # 7 tokens out: 0.018 USD a call, so that the hundredth makes the budget full.
+    prices = {"m": {"input": 0.0, "output": 18_000 / 7}}
     with JudgeServer(FluentJudge()) as server:
         judge = judge_at(server, "openai")
         found = judged(samples(60), judge, prices=prices, budget_usd=1.8 - 1e-9)

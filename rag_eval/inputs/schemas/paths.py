@@ -121,7 +121,7 @@ def paths_in_cells(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> d
     for row in rows:
         for name in [*held]:
             cell = row.get(name)
-            if cell is None or cell == "":
+            if cell is None or (isinstance(cell, str) and not cell):
                 continue
             found = held_in(cell) if isinstance(cell, str) else None
             if found is None:

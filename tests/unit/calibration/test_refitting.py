@@ -234,5 +234,5 @@ def test_chances_are_counted_inside_folds() -> None:
 @pytest.mark.parametrize(("n_good", "n_bad"), [(15, 14), (100, 7), (7, 100)])
 def test_too_few_labels(n_good: int, n_bad: int) -> None:
     good = np.arange(n_good + n_bad) < n_good
-    with pytest.raises(InputError, match="a refit needs 30 labelled rows, 8 of each class"):
+    with pytest.raises(InputError, match="a refit takes 30 labelled rows, 8 of each class"):
         refitted(np.zeros((len(good), 8)), good)
