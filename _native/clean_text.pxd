@@ -1,7 +1,7 @@
 """A text as the grounded profile reads it: composed (NFC), without markup.
 
-Most texts are that already and are read where they lie. On request each byte of the cleaned text
-remembers the code points of the original string that it stands for.
+Most texts are that already and are read where they lie. On request each byte of a text that was
+changed remembers the code points of the original string that it stands for.
 """
 from libc.stdlib cimport free
 from libc.string cimport memcpy
@@ -256,7 +256,7 @@ cdef inline int clean_text(cleaner_t* cleaner, text_t text, bint keep_square,
     cleaned[0] = text
     if find_markup(cleaner, text, keep_square):
         return -1
-    if not (cleaner.keep_origins or cleaner.heads.size or cleaner.within.size):
+    if not (cleaner.heads.size or cleaner.within.size):
         return 0
     if not is_composed(text.bytes, text.size):
         return clean_composed(cleaner, text, keep_square, cleaned)

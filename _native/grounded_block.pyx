@@ -1,41 +1,47 @@
 """Blocks of rows, grounded profile: the way from Python buffers to the rows and back."""
 from libc.math cimport NAN
+from libc.string cimport memset
 
-from claim_sentences cimport sentence_t
-from claims cimport N_LOSSES, claims_t, counted_t, sift_chunks, support_t
+from claims cimport CONTRADICTION, NEW_NAME, N_LOSSES
 from given_stems cimport give_stems
 from grounded_row cimport (
-    N_METRICS, close_grounded, grounded_columns_t, grounded_work_t, open_grounded, read_row,
-    read_with_truth, score_row, score_with,
+    N_METRICS, close_grounded, grounded_columns_t, grounded_work_t, open_grounded, opened_t,
+    read_row, score_held, score_others, score_row,
 )
+from kept_details cimport (
+    close_kept, kept_t, taken_number, taken_text, taken_value, taken_values,
+)
+from kept_evidence cimport ABSENT, keep_held, keep_scores
 from lexicon cimport form_bytes, form_size, form_t
-from number_values cimport is_figure, number_t
 from primitives cimport (
-    first_byte, hash_t, int8_t, int64_t, offset_t, reserve, span_t, texts_t, uint8_t,
+    first_byte, hash_t, int8_t, int64_t, offset_t, texts_t, uint8_t,
 )
-from relevance cimport count_terms, query_t
-from row_words cimport piece_t, row_words_t
 from stopping cimport raise_failure, stop_flag
-from support cimport (
-    is_checked_name, is_missing_name, list_known_names, misses_number, stand_far, support_piece,
-)
+
+
+cdef inline void put_scores(const grounded_work_t* work, Py_ssize_t row,
+                            const int64_t[::1] metrics, double[:, ::1] scores,
+                            uint8_t[:, ::1] reasons) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int64_t metric
+    for i in range(metrics.shape[0]):
+        metric = metrics[i]
+        reasons[row, i] = work.causes[metric].reason
+        scores[row, i] = NAN if work.causes[metric].reason else work.scores[metric]
 
 
 cdef int score_rows(grounded_work_t* work, const grounded_columns_t* columns, const bint* wants,
                     Py_ssize_t begin, Py_ssize_t end, const int64_t[::1] metrics,
                     double[:, ::1] scores, uint8_t[:, ::1] reasons,
                     double[:, ::1] losses) noexcept nogil:
+    cdef opened_t opened
     cdef Py_ssize_t row, i
-    cdef int64_t metric
     for row in range(begin, end):
-        if score_row(work, columns, wants, row):
+        if score_row(work, columns, wants, row, &opened):
             return -1
-        for i in range(metrics.shape[0]):
-            metric = metrics[i]
-            reasons[row, i] = work.causes[metric].reason
-            scores[row, i] = NAN if work.causes[metric].reason else work.scores[metric]
+        put_scores(work, row, metrics, scores, reasons)
         for i in range(N_LOSSES if losses.shape[0] else 0):
-            losses[row, i] = work.losses[i] if work.has_claims else NAN
+            losses[row, i] = work.losses[i] if opened.claims else NAN
     return 0
 
 
@@ -114,126 +120,100 @@ def score_block(
         raise_failure("scoring a block of rows", flag)
 
 
-# -------------------------------------------------------------------------------- one row opened
+# ---------------------------------------------------------------------------- rows with details
 
-cdef tuple original_span(const row_words_t* words, const piece_t* piece, int64_t begin,
-                         int64_t end):
-    """Code points of the original string that the cleaned bytes ``[begin, end)`` stand for."""
-    cdef const span_t* origins = words.cleaner.origins.spans + piece.origin
-    return (origins[begin].begin, origins[end - 1].end)
-
-
-cdef str raw_text(const row_words_t* words, const form_t* form):
-    return form_bytes(&words.lexicon, form.raw)[:form_size(&words.lexicon, form.raw)].decode(
-        "utf-8", "surrogatepass")
-
-
-cdef tuple missing_figures(claims_t* claims, const row_words_t* words, const piece_t* piece,
-                           int64_t first, int64_t last):
-    """Numbers and names of a sentence that no chunk has, each once, in their order."""
-    cdef const form_t* form
-    cdef number_t number
-    cdef int64_t i
-    cdef int misses
-    numbers, names = {}, {}
-    for i in range(first, last):
-        form = &words.lexicon.forms[words.ids[i]]
-        if is_figure(words, i):
-            misses = misses_number(claims, words, piece, i, &number)
-            if misses < 0:
-                raise MemoryError("scoring a row")
-            if misses:
-                numbers[raw_text(words, form)] = None
-        if is_checked_name(words, i) and is_missing_name(claims, form):
-            names[raw_text(words, form)] = None
-    return list(numbers), list(names)
-
-
-cdef str word_text(const row_words_t* words, int64_t word):
-    return raw_text(words, &words.lexicon.forms[words.ids[word]])
-
-
-cdef list far_names(grounded_work_t* work, int64_t first, int64_t last):
-    """Pairs of names of a sentence that chunks have, but not near each other."""
-    cdef counted_t names
-    cdef int64_t n_known = list_known_names(&work.claims, &work.words, first, last, &names), i
-    cdef const int64_t* known = work.claims.names_known
-    if n_known < 0:
-        raise MemoryError("scoring a row")
-    return [(word_text(&work.words, known[i - 1]), word_text(&work.words, known[i]))
-            for i in range(1, n_known)
-            if stand_far(&work.claims, &work.words, known[i - 1], known[i], work.chunk_begins,
-                         work.n_chunks)]
-
-
-cdef tuple all_losses(const double* losses):
-    cdef int i
-    return tuple([losses[i] for i in range(N_LOSSES)])
-
-
-cdef tuple sentence_evidence(grounded_work_t* work, const piece_t* piece, int64_t sentence):
-    cdef const row_words_t* words = &work.words
-    cdef const sentence_t* cut = &words.sentences.items[sentence]
-    cdef const support_t* support = &work.claims.supports[sentence]
-    cdef int64_t chunk = support.where.chunk
-    cdef int64_t first = piece.first + cut.first, last = piece.first + cut.last
-    numbers, names = missing_figures(&work.claims, words, piece, first, last)
-    window = contradiction = None
-    if support.where.n_found:
-        window = original_span(words, &work.chunks[chunk],
-                               words.spans[support.where.first].begin,
-                               words.spans[support.where.last].end)
-    if support.number >= 0:
-        contradiction = word_text(words, support.number), word_text(words, support.against)
-    return (
-        original_span(words, piece, cut.begin, cut.end), support.score,
-        chunk if support.where.n_found else None, window, support.window, numbers, contradiction,
-        names, far_names(work, first, last), bool(cut.is_label or cut.leads_in),
-        all_losses(support.losses),
-    )
-
-
-cdef list piece_evidence(grounded_work_t* work, const piece_t* piece):
-    cdef int64_t i
-    return [sentence_evidence(work, piece, i)
-            for i in range(piece.first_sentence, piece.last_sentence)]
-
-
-cdef int score_precision_again(grounded_work_t* work) noexcept nogil:
-    """Relevance of every chunk to the question as context_precision reads it; 0, or -1."""
-    cdef query_t query = work.question_query
-    if reserve(<void**> &work.other_scores, &work.other_scores_capacity, work.n_chunks,
-               sizeof(double)):
-        return -1
-    if count_terms(&work.relevance, &work.claims, &work.words, work.chunks, work.n_chunks):
-        return -1
-    if work.precision_truth >= 0 and read_with_truth(work, work.precision_truth, &query):
-        return -1
-    return score_with(work, &query, work.chunks, work.n_chunks, work.chunk_begins,
-                      work.other_scores)
-
-
-cdef int hold_again(grounded_work_t* work) noexcept nogil:
-    """Hold all chunks against the claims, and the question as context_precision reads it, again.
-
-    Metrics that hold other texts against each other have used the place.
-    """
-    cdef double[8] losses
-    if sift_chunks(&work.claims, &work.words, work.chunks, work.n_chunks):
-        return -1
-    if work.has_precision and score_precision_again(work):
-        return -1
-    if work.has_support and support_piece(&work.claims, &work.words, &work.answer,
-                                          work.chunk_begins, work.n_chunks, losses):
-        return -1
-    if work.has_recall and support_piece(
-            &work.claims, &work.words, &work.truths[work.best_truth], work.chunk_begins,
-            work.n_chunks, losses):
-        return -1
+cdef int score_kept_rows(grounded_work_t* work, const grounded_columns_t* columns,
+                         const bint* wants, Py_ssize_t begin, Py_ssize_t end,
+                         const int64_t[::1] metrics, double[:, ::1] scores,
+                         uint8_t[:, ::1] reasons, kept_t* kept) noexcept nogil:
+    cdef opened_t opened
+    cdef Py_ssize_t row
+    for row in range(begin, end):
+        # What no metric of the row asks for is 0, and not what it was for the row before.
+        memset(work.scores, 0, sizeof(work.scores))
+        if score_held(work, columns, wants, row, &opened) or keep_held(kept, work, &opened):
+            return -1
+        if score_others(work, columns, wants, row, &opened) or keep_scores(kept, work, &opened):
+            return -1
+        put_scores(work, row, metrics, scores, reasons)
     return 0
 
 
-def row_details(
+cdef inline tuple taken_span(kept_t* kept):
+    return (taken_number(kept), taken_number(kept))
+
+
+cdef tuple taken_texts(kept_t* kept):
+    """Texts, each once. Tuples of texts, unlike lists, take none of the garbage collector's time.
+    """
+    cdef int64_t n = taken_number(kept), i
+    return tuple(dict.fromkeys([taken_text(kept) for i in range(n)])) if n else ()
+
+
+cdef tuple taken_pairs(kept_t* kept):
+    cdef int64_t n = taken_number(kept), i
+    return tuple([taken_pair(kept) for i in range(n)]) if n else ()
+
+
+cdef inline tuple taken_pair(kept_t* kept):
+    return (taken_text(kept), taken_text(kept))
+
+
+cdef tuple taken_losses(kept_t* kept):
+    """Shares, and two flags as integers."""
+    cdef list losses = taken_values(kept, N_LOSSES)
+    losses[<int> CONTRADICTION] = int(losses[<int> CONTRADICTION])
+    losses[<int> NEW_NAME] = int(losses[<int> NEW_NAME])
+    return tuple(losses)
+
+
+cdef tuple taken_sentence(kept_t* kept):
+    cdef int64_t chunk
+    span = taken_span(kept)
+    chunk = taken_number(kept)
+    window = None if chunk == ABSENT else taken_span(kept)
+    support, covered = taken_value(kept), taken_value(kept)
+    numbers = taken_texts(kept)
+    contradiction = taken_pair(kept) if taken_number(kept) else None
+    names = taken_texts(kept)
+    far_names = taken_pairs(kept)
+    no_claim = taken_number(kept) != 0
+    return (span, support, None if chunk == ABSENT else chunk, window, covered, numbers,
+            contradiction, names, far_names, no_claim, taken_losses(kept))
+
+
+cdef list taken_piece(kept_t* kept):
+    cdef int64_t n = taken_number(kept), i
+    return None if n == ABSENT else [taken_sentence(kept) for i in range(n)]
+
+
+cdef list taken_scores(kept_t* kept):
+    """The scores of chunks."""
+    cdef int64_t n = taken_number(kept)
+    return None if n == ABSENT else taken_values(kept, n)
+
+
+cdef tuple taken_row(kept_t* kept):
+    cdef int64_t language = taken_number(kept), truth, i
+    chunk_scores, precision_scores = taken_scores(kept), taken_scores(kept)
+    answer = taken_piece(kept)
+    truth = taken_number(kept)
+    sentences = None if truth == ABSENT else taken_piece(kept)
+    scores = taken_values(kept, N_METRICS)
+    reasons, causes = [], []
+    for i in range(N_METRICS):
+        reasons.append(taken_number(kept))
+        causes.append(taken_number(kept))
+    losses = taken_losses(kept) if taken_number(kept) else None
+    refusal = None
+    if taken_number(kept):
+        refusal = (taken_number(kept) != 0, taken_number(kept) != 0)
+    return (scores, reasons, causes, language, chunk_scores, precision_scores, answer,
+            None if truth == ABSENT else truth, sentences, losses, refusal,
+            taken_number(kept) != 0)
+
+
+def explained_block(
     const uint8_t[::1] question_bytes, const offset_t[::1] question_offsets,
     const uint8_t[::1] answer_bytes, const offset_t[::1] answer_offsets,
     const uint8_t[::1] truth_bytes, const offset_t[::1] truth_offsets,
@@ -242,19 +222,21 @@ def row_details(
     const offset_t[::1] row_contexts, const uint8_t[::1] given, const int8_t[::1] languages,
     const uint8_t[::1] word_bytes, const offset_t[::1] word_offsets,
     const uint8_t[::1] stem_bytes, const offset_t[::1] stem_offsets,
-    const double[::1] weights, const int64_t[::1] metrics, hash_t seed, Py_ssize_t row,
+    const double[::1] weights, const int64_t[::1] metrics, hash_t seed,
+    Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, uint8_t[:, ::1] reasons,
     const uint8_t[::1] stop=None,
 ):
-    """Score one row and give what its scores are made of.
+    """As ``score_block`` without losses, and give what the scores of each row are made of.
 
-    Returns ``(scores, reasons, causes, language, chunk_scores, precision_scores, answer,
-    best_truth, truth, losses, refusal)``: by metric number; the language's number; relevance of
+    Returns per row ``(scores, reasons, causes, language, chunk_scores, precision_scores, answer,
+    best_truth, truth, losses, refusal, is_odd)``: by metric number; the language's number; relevance of
     each chunk to the question, and to it read with the ground truth that context_precision took,
     or None; per sentence of the answer ``(span, score, chunk, window, covered, missing_numbers,
     contradiction, missing_names, far_names, no_claim, losses)``, spans in code points of the
     original strings, or None; the index of the ground truth that context_recall took, or None, and
     its sentences; the losses of the answer as faithfulness pools them, or None; of an answer that
-    declines whether it does nothing else, and whether a relevant chunk was there, or None.
+    declines whether it does nothing else, and whether a relevant chunk was there, or None; and
+    whether a value of the row is so small or large that writers of JSON have several forms for it.
     """
     cdef grounded_columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,
@@ -264,41 +246,28 @@ def row_details(
     cdef texts_t stems = texts_t(first_byte(stem_bytes), &stem_offsets[0])
     cdef int64_t n_given = word_offsets.shape[0] - 1
     cdef grounded_work_t work
+    cdef kept_t kept
     cdef bint wants[13]
-    cdef int64_t i
+    cdef Py_ssize_t row
     cdef const uint8_t* flag = stop_flag(stop)
     cdef int failed
     read_wants(metrics, wants)
+    memset(&kept, 0, sizeof(kept_t))
     with nogil:
         open_grounded(&work, seed, flag)
         work.weights = &weights[0]
         work.keeps_evidence = work.words.cleaner.keep_origins = True
         failed = give_stems(&work.words.given_stems, &stem_words, &stems, n_given, seed)
         if not failed:
-            failed = score_row(&work, &columns, wants, row)
-        if not failed:
-            failed = hold_again(&work)
+            failed = score_kept_rows(&work, &columns, wants, begin, end, metrics, scores,
+                                     reasons, &kept)
+        close_grounded(&work)
     try:
         if failed:
-            raise_failure("scoring a row", flag)
-        truth = work.truths[work.best_truth].index if work.has_recall else None
-        return (
-            [work.scores[i] for i in range(N_METRICS)],
-            [work.causes[i].reason for i in range(N_METRICS)],
-            [work.causes[i].cause for i in range(N_METRICS)],
-            work.words.language,
-            [work.chunk_scores[i] for i in range(work.n_chunks)]
-            if work.has_chunk_scores else None,
-            [work.other_scores[i] for i in range(work.n_chunks)]
-            if work.has_precision else None,
-            piece_evidence(&work, &work.answer) if work.has_support else None,
-            truth,
-            piece_evidence(&work, &work.truths[work.best_truth]) if work.has_recall else None,
-            all_losses(work.losses) if work.has_claims else None,
-            (work.only_refuses != 0, work.answerable != 0) if work.declines else None,
-        )
+            raise_failure("scoring a block of rows", flag)
+        return [taken_row(&kept) for row in range(begin, end)]
     finally:
-        close_grounded(&work)
+        close_kept(&kept)
 
 
 def row_words(

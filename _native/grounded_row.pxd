@@ -112,11 +112,6 @@ cdef struct grounded_work_t:
     int64_t other_scores_capacity
     bint has_question
     bint has_answer                # given; it may hold no word
-    bint has_claims                # faithfulness was counted out
-    bint has_support               # the answer was held against the chunks
-    bint has_recall
-    bint has_chunk_scores
-    bint has_precision
     claim_lists_t claim_lists      # of the answer
     uint8_t* carried               # per answer sentence, bits CARRIED_*
     int64_t carried_capacity
@@ -772,13 +767,12 @@ cdef inline bint has_relevant_chunk(const grounded_work_t* work) noexcept nogil:
     return False
 
 
-cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* columns,
-                          const bint* wants, int64_t row) noexcept nogil:
-    """All requested metrics of one row into the workspace; 0, or -1 if it was ended early."""
-    cdef opened_t opened
-    if read_row(work, columns, row) or settle_row(work, columns, wants, row, &opened):
+cdef inline int score_held(grounded_work_t* work, const grounded_columns_t* columns,
+                           const bint* wants, int64_t row, opened_t* opened) noexcept nogil:
+    """Read a row and hold its texts against all chunks; 0, or -1 if it was ended early."""
+    if read_row(work, columns, row) or settle_row(work, columns, wants, row, opened):
         return -1
-    if set_out_claims(work, wants, &opened) or set_out_queries(work, &opened):
+    if set_out_claims(work, wants, opened) or set_out_queries(work, opened):
         return -1
     if opened.support or opened.recall or opened.chunk_scores or opened.precision:
         if sift_chunks(&work.claims, &work.words, work.chunks, work.n_chunks):
@@ -787,21 +781,31 @@ cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* colum
         return -1
     if opened.recall and score_recall(work):
         return -1
-    if (opened.chunk_scores or opened.precision) and score_relevance(work, &opened):
+    if (opened.chunk_scores or opened.precision) and score_relevance(work, opened):
         return -1
     if work.keeps_evidence:
         work.answerable = (opened.chunk_scores and work.n_claims == work.n_truths
                            and has_relevant_chunk(work))
+    return 0
+
+
+cdef inline int score_others(grounded_work_t* work, const grounded_columns_t* columns,
+                             const bint* wants, int64_t row,
+                             const opened_t* opened) noexcept nogil:
+    """The metrics that hold other texts against each other, in the same place; 0, or -1."""
     if opened.answer and score_answer(work):
         return -1
     if opened.correctness and score_correctness(work):
         return -1
-    work.has_claims = opened.claims
-    work.has_support = opened.support
-    work.has_recall = opened.recall
-    work.has_chunk_scores = opened.chunk_scores
-    work.has_precision = opened.precision
     return score_diagnostics(work, columns, wants, row) if wants_diagnostic(wants) else 0
+
+
+cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* columns,
+                          const bint* wants, int64_t row, opened_t* opened) noexcept nogil:
+    """All requested metrics of one row into the workspace; 0, or -1 if it was ended early."""
+    if score_held(work, columns, wants, row, opened):
+        return -1
+    return score_others(work, columns, wants, row, opened)
 
 
 # ------------------------------------------------------------------------------------ workspace

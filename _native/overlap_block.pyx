@@ -2,6 +2,10 @@
 from libc.math cimport NAN
 from libc.string cimport memset
 
+from kept_details cimport (
+    close_kept, keep_list, keep_number, keep_oddness, keep_values, kept_t, taken_list, taken_number,
+    taken_values,
+)
 from overlap_row cimport (
     FAITHFULNESS, HALLUCINATION_RATE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE,
     N_METRICS, close_workspace, columns_t, open_workspace, options_t, score_row, workspace_t,
@@ -97,59 +101,113 @@ def score_block(
         raise_failure("scoring a block of rows", flag)
 
 
-def row_details(
+cdef int keep_row(kept_t* kept, const workspace_t* work, const options_t* options,
+                  int64_t n_contexts) noexcept nogil:
+    """What the scores of a row are made of, in the order of ``taken_row``; 0, or -1."""
+    cdef const probes_t* probes = &work.probes
+    cdef int64_t n_claims = 0, n_truths = 0, i
+    cdef double[4] parts
+    if probes.n_probes and (options.wants[FAITHFULNESS] or options.wants[HALLUCINATION_RATE]):
+        n_claims = work.n_answer_sentences
+    if probes.n_probes and options.wants[CONTEXT_RECALL]:
+        n_truths = work.n_truth_sentences
+    parts[0] = work.tfidf_part
+    parts[1] = work.overlap_part
+    parts[2] = work.f1_part
+    parts[3] = work.truth_overlap_part
+    for i in range(N_METRICS):
+        if keep_number(kept, work.reasons[i]):
+            return -1
+    if keep_number(kept, work.n_answer_sentences):
+        return -1
+    for i in range(work.n_answer_sentences):
+        if keep_number(kept, work.answer_sentences[i].begin) or keep_number(
+                kept, work.answer_sentences[i].end):
+            return -1
+    if keep_values(kept, work.scores, N_METRICS):
+        return -1
+    if keep_list(kept, probes.best_weighted + work.answer_probe,
+                 n_claims if options.wants[FAITHFULNESS] else 0):
+        return -1
+    if keep_list(kept, probes.best_unigram + work.answer_probe, n_claims):
+        return -1
+    if keep_list(kept, probes.best_unigram + work.truth_probe, n_truths):
+        return -1
+    if keep_list(kept, work.chunk_tfidf, n_contexts if options.wants[CONTEXT_PRECISION] else 0):
+        return -1
+    if keep_list(kept, work.chunk_overlap,
+                 n_contexts if options.wants[CONTEXT_RELEVANCE] else 0):
+        return -1
+    return -1 if keep_values(kept, parts, 4) or keep_oddness(kept) else 0
+
+
+cdef tuple taken_row(kept_t* kept):
+    """A row that was kept; a tuple's parts are taken in their order."""
+    cdef int64_t i
+    reasons = [taken_number(kept) for i in range(N_METRICS)]
+    spans = [(taken_number(kept), taken_number(kept)) for i in range(taken_number(kept))]
+    return (
+        taken_values(kept, N_METRICS), reasons, spans, taken_list(kept), taken_list(kept),
+        taken_list(kept), taken_list(kept), taken_list(kept), tuple(taken_values(kept, 4)),
+        taken_number(kept) != 0,
+    )
+
+
+cdef int score_kept_rows(workspace_t* work, const columns_t* columns, const options_t* options,
+                         Py_ssize_t begin, Py_ssize_t end, const int64_t[::1] metrics,
+                         double[:, ::1] scores, uint8_t[:, ::1] reasons,
+                         kept_t* kept) noexcept nogil:
+    cdef Py_ssize_t row
+    for row in range(begin, end):
+        # What no metric of the row asks for is 0, and not what it was for the row before.
+        memset(work.scores, 0, sizeof(work.scores))
+        work.tfidf_part = work.overlap_part = work.f1_part = work.truth_overlap_part = 0.0
+        if score_rows(work, columns, options, row, row + 1, metrics, scores, reasons):
+            return -1
+        if keep_row(kept, work, options, columns.row_contexts[row + 1] - columns.row_contexts[row]):
+            return -1
+    return 0
+
+
+def explained_block(
     const uint8_t[::1] question_bytes, const offset_t[::1] question_offsets,
     const uint8_t[::1] answer_bytes, const offset_t[::1] answer_offsets,
     const uint8_t[::1] truth_bytes, const offset_t[::1] truth_offsets,
     const uint8_t[::1] context_bytes, const offset_t[::1] context_offsets,
     const offset_t[::1] row_contexts,
     const int64_t[::1] metrics, const int64_t[::1] windows, const int64_t[::1] needs,
-    const double[::1] weights, const double[::1] numbers, hash_t seed, Py_ssize_t row,
+    const double[::1] weights, const double[::1] numbers, hash_t seed,
+    Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, uint8_t[:, ::1] reasons,
     const uint8_t[::1] stop=None,
 ):
-    """Score one row and give what its scores are made of.
+    """As ``score_block``, and give what the scores of each row are made of.
 
-    Returns ``(scores, reasons, answer_spans, support, overlap, coverage, chunk_tfidf,
-    chunk_overlap, parts)``: scores and reasons by metric number; byte spans of the answer's
+    Returns per row ``(scores, reasons, answer_spans, support, overlap, coverage, chunk_tfidf,
+    chunk_overlap, parts, is_odd)``: scores and reasons by metric number; byte spans of the answer's
     sentences with their best weighted and unigram overlap; best unigram overlap of the ground
     truth's sentences; both per chunk; and TF-IDF and overlap of answer_relevance, F1 and overlap of
-    answer_correctness. Lists of metrics that were not asked for are empty.
+    answer_correctness; and whether a value of the row is so small or large that writers of JSON
+    have several forms for it. Lists of metrics that were not asked for are empty.
     """
     cdef columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,
         truth_offsets, context_bytes, context_offsets, row_contexts)
     cdef options_t options = read_options(metrics, windows, needs, weights, numbers)
     cdef workspace_t work
-    cdef int64_t n_contexts = row_contexts[row + 1] - row_contexts[row], i
-    cdef probes_t* probes = &work.probes
+    cdef kept_t kept
     cdef const uint8_t* flag = stop_flag(stop)
+    cdef Py_ssize_t row
     cdef int failed
+    memset(&kept, 0, sizeof(kept_t))
     with nogil:
         failed = open_workspace(&work, &options, seed, flag)
         if not failed:
-            failed = score_row(&work, &columns, &options, row)
+            failed = score_kept_rows(&work, &columns, &options, begin, end, metrics, scores,
+                                     reasons, &kept)
+        close_workspace(&work)
     try:
         if failed:
-            raise_failure("scoring a row", flag)
-        has_claims = probes.n_probes and (
-            options.wants[FAITHFULNESS] or options.wants[HALLUCINATION_RATE])
-        n_claims = work.n_answer_sentences if has_claims else 0
-        n_truths = (work.n_truth_sentences
-                    if probes.n_probes and options.wants[CONTEXT_RECALL] else 0)
-        return (
-            [work.scores[i] for i in range(N_METRICS)],
-            [work.reasons[i] for i in range(N_METRICS)],
-            [(work.answer_sentences[i].begin, work.answer_sentences[i].end)
-             for i in range(work.n_answer_sentences)],
-            [probes.best_weighted[work.answer_probe + i] for i in range(n_claims)]
-            if options.wants[FAITHFULNESS] else [],
-            [probes.best_unigram[work.answer_probe + i] for i in range(n_claims)],
-            [probes.best_unigram[work.truth_probe + i] for i in range(n_truths)],
-            [work.chunk_tfidf[i] for i in range(n_contexts)]
-            if options.wants[CONTEXT_PRECISION] else [],
-            [work.chunk_overlap[i] for i in range(n_contexts)]
-            if options.wants[CONTEXT_RELEVANCE] else [],
-            (work.tfidf_part, work.overlap_part, work.f1_part, work.truth_overlap_part),
-        )
+            raise_failure("scoring a block of rows", flag)
+        return [taken_row(&kept) for row in range(begin, end)]
     finally:
-        close_workspace(&work)
+        close_kept(&kept)

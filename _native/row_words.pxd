@@ -18,6 +18,7 @@ from primitives cimport (
     hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t, uint64_t,
 )
 from token_stream cimport LOWERED_MARGIN, lowered_t
+from utf8 cimport has_high_byte
 from word_cutter cimport close_word_cutter, open_word_cutter, word_cutter_t
 from word_facts cimport detected_language, language_counts_t, word_facts_t
 from words cimport cut_words
@@ -31,6 +32,10 @@ cdef enum:
     WANTS_SENTENCES = 1
     WANTS_LETTERS = 2
     WANTS_CAPITALS = 4
+    # Where the origins of a text's bytes are kept.
+    UNCHANGED = -1
+    ASCII_ALONE = -1           # a byte is a code point
+    COUNTED_BYTES = 256
 
 
 cdef struct piece_t:
@@ -40,7 +45,9 @@ cdef struct piece_t:
     int64_t last_sentence
     int64_t letters            # begin in the row's letters
     int64_t letters_size
-    int64_t origin             # of its cleaned bytes, where origins are kept
+    text_t text                # as it came
+    int64_t origin             # of its cleaned bytes, or UNCHANGED; where origins are kept
+    int64_t counts             # of its code points, or ASCII_ALONE; where it is unchanged
     int64_t index              # of a ground truth among those of its row
     bint refuses               # ... and whether it only refuses; where that is asked for
 
@@ -60,6 +67,9 @@ cdef struct row_words_t:
     span_t* spans              # in the cleaned text
     int64_t spans_capacity
     int64_t n_words
+    int64_t* point_counts      # code points before each 256th byte of texts that are unchanged
+    int64_t point_counts_capacity
+    int64_t n_point_counts
     given_stems_t given_stems
     language_counts_t counts
     int language
@@ -82,11 +92,12 @@ cdef inline void close_row_words(row_words_t* words) noexcept nogil:
     free(words.stems)
     free(words.capitals)
     free(words.spans)
+    free(words.point_counts)
 
 
 cdef inline int begin_row(row_words_t* words, int64_t n_slots, bint keep_square) noexcept nogil:
     words.n_words = words.sentences.size = words.letters.size = 0
-    words.cleaner.origins.size = 0
+    words.cleaner.origins.size = words.n_point_counts = 0
     words.keep_square = keep_square
     memset(&words.counts, 0, sizeof(language_counts_t))
     return clear_lexicon(&words.lexicon, n_slots)
@@ -166,14 +177,72 @@ cdef inline int cut_cleaned(row_words_t* words, text_t text, text_t* cleaned) no
     return cut_words(&words.cutter, store, cleaned[0])
 
 
+cdef inline int64_t code_points(const uint8_t* bytes_, int64_t size) noexcept nogil:
+    """How many begin among some bytes."""
+    cdef int64_t n = 0, i
+    for i in range(size):
+        n += bytes_[i] & 0xC0 != 0x80
+    return n
+
+
+cdef inline int keep_origin(row_words_t* words, text_t text, bint is_changed,
+                            piece_t* piece) noexcept nogil:
+    """Note how the code points of a text are found that its cleaned bytes stand for; 0, or -1."""
+    cdef int64_t n = 0, i
+    if is_changed:
+        return 0
+    piece.origin = UNCHANGED
+    piece.counts = ASCII_ALONE
+    if not has_high_byte(text.bytes, text.size):
+        return 0
+    piece.counts = words.n_point_counts
+    if reserve(<void**> &words.point_counts, &words.point_counts_capacity,
+               piece.counts + text.size // COUNTED_BYTES + 1, sizeof(int64_t)):
+        return -1
+    for i in range(text.size // COUNTED_BYTES + 1):
+        words.point_counts[piece.counts + i] = n
+        n += code_points(text.bytes + i * COUNTED_BYTES,
+                         min(<int64_t> COUNTED_BYTES, text.size - i * COUNTED_BYTES))
+    words.n_point_counts += text.size // COUNTED_BYTES + 1
+    return 0
+
+
+cdef inline int64_t points_before(const row_words_t* words, const piece_t* piece,
+                                  int64_t at) noexcept nogil:
+    """Code points before a byte of a text that is unchanged."""
+    cdef int64_t number = at // COUNTED_BYTES, begin = number * COUNTED_BYTES
+    if piece.counts == ASCII_ALONE:
+        return at
+    return words.point_counts[piece.counts + number] + code_points(
+        piece.text.bytes + begin, at - begin)
+
+
+cdef inline span_t original_span(const row_words_t* words, const piece_t* piece, int64_t begin,
+                                 int64_t end) noexcept nogil:
+    """Code points of the original string that the cleaned bytes ``[begin, end)`` stand for."""
+    cdef const span_t* origins
+    cdef span_t span
+    if piece.origin == UNCHANGED:
+        span.begin = points_before(words, piece, begin)
+        span.end = points_before(words, piece, end)
+    else:
+        origins = words.cleaner.origins.spans + piece.origin
+        span.begin = origins[begin].begin
+        span.end = origins[end - 1].end
+    return span
+
+
 cdef inline int add_piece(row_words_t* words, text_t text, int wants,
                           piece_t* piece) noexcept nogil:
     """Clean and cut one text; 0, or -1 without memory."""
     cdef text_t cleaned
     memset(piece, 0, sizeof(piece_t))
+    piece.text = text
     piece.origin = words.cleaner.origins.size
     words.cutter.wants_letters = wants & WANTS_LETTERS != 0
     if cut_cleaned(words, text, &cleaned) or take_words(words, piece):
+        return -1
+    if words.cleaner.keep_origins and keep_origin(words, text, cleaned.bytes != text.bytes, piece):
         return -1
     words.counts.plain += count_ascii_letters(cleaned.bytes, cleaned.size)
     words.counts.accented += <uint32_t> words.cutter.seen.letters

@@ -13,10 +13,10 @@ _Evidence: TypeAlias = tuple[
     int | None,
     _Span | None,
     float,
-    list[str],
+    tuple[str, ...],
     _Pair | None,
-    list[str],
-    list[_Pair],
+    tuple[str, ...],
+    tuple[_Pair, ...],
     bool,
     tuple[float, ...],
 ]
@@ -48,7 +48,7 @@ def score_block(
     losses: npt.NDArray[np.float64],
     stop: bytearray | None = None,
 ) -> None: ...
-def row_details(
+def explained_block(
     question_bytes: _Bytes,
     question_offsets: _Offsets,
     answer_bytes: _Bytes,
@@ -68,20 +68,26 @@ def row_details(
     weights: npt.NDArray[np.float64],
     metrics: npt.NDArray[np.int64],
     seed: int,
-    row: int,
+    begin: int,
+    end: int,
+    scores: npt.NDArray[np.float64],
+    reasons: npt.NDArray[np.uint8],
     stop: bytearray | None = None,
-) -> tuple[
-    list[float],
-    list[int],
-    list[int],
-    int,
-    list[float] | None,
-    list[float] | None,
-    list[_Evidence] | None,
-    int | None,
-    list[_Evidence] | None,
-    tuple[float, ...] | None,
-    tuple[bool, bool] | None,
+) -> list[
+    tuple[
+        list[float],
+        list[int],
+        list[int],
+        int,
+        list[float] | None,
+        list[float] | None,
+        list[_Evidence] | None,
+        int | None,
+        list[_Evidence] | None,
+        tuple[float, ...] | None,
+        tuple[bool, bool] | None,
+        bool,
+    ]
 ]: ...
 def row_words(
     question_bytes: _Bytes,

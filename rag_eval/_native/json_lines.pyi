@@ -20,3 +20,9 @@ def lay_texts(
     offsets: npt.NDArray[np.int64],
     data: npt.NDArray[np.uint8],
 ) -> None: ...
+def echoed_objects(
+    lines: bytes,
+    begins: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    scratch: bytearray,
+) -> list[bytes | None]: ...

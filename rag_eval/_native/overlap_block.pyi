@@ -23,7 +23,7 @@ def score_block(
     reasons: npt.NDArray[np.uint8],
     stop: bytearray | None = None,
 ) -> None: ...
-def row_details(
+def explained_block(
     question_bytes: npt.NDArray[np.uint8],
     question_offsets: npt.NDArray[np.int64],
     answer_bytes: npt.NDArray[np.uint8],
@@ -39,16 +39,22 @@ def row_details(
     weights: npt.NDArray[np.float64],
     numbers: npt.NDArray[np.float64],
     seed: int,
-    row: int,
+    begin: int,
+    end: int,
+    scores: npt.NDArray[np.float64],
+    reasons: npt.NDArray[np.uint8],
     stop: bytearray | None = None,
-) -> tuple[
-    list[float],
-    list[int],
-    list[tuple[int, int]],
-    list[float],
-    list[float],
-    list[float],
-    list[float],
-    list[float],
-    tuple[float, float, float, float],
+) -> list[
+    tuple[
+        list[float],
+        list[int],
+        list[tuple[int, int]],
+        list[float],
+        list[float],
+        list[float],
+        list[float],
+        list[float],
+        tuple[float, float, float, float],
+        bool,
+    ]
 ]: ...

@@ -194,6 +194,17 @@ class JsonBlock:
         with memoryview(self._scanned.lines) as lines, lines[begins[index] : ends[index]] as line:
             return self._fields.row(_decode(line))
 
+    def echoed(self) -> list[bytes | None]:
+        """Each row as JSON is written here, which its line tells; None where it does not.
+
+        The ground truth is under the name that result files have for it.
+        """
+        if not self._fields.is_native or self._may_have_lists():
+            return [None] * len(self)
+        _, begins, ends = self._scanned.rows
+        scratch = bytearray(2 * int((ends - begins).max(initial=0)))
+        return json_lines.echoed_objects(self._scanned.lines, begins, ends, scratch)
+
     def as_rows(self) -> RowBlock:
         """The block with its rows decoded."""
         if self._decoded is None:

@@ -82,7 +82,7 @@ def run_file(
     run = _FileRun(data, metrics, normalized(options, "run_file", RunOptions))
     stream = run.stream
     with run.writer.opened(lambda: stream.stopped is not None):
-        stream.score(*run.sinks(), prepare=run.writer.prepare)
+        stream.score(*run.sinks(), prepare=run.writer.prepare, explains=run.writer.explains)
         stream.check_begun()
         report = run.report()
         run.writer.finish(report.file_summary)

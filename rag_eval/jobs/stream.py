@@ -126,9 +126,11 @@ class RowStream:
         prepare: Callable[[ScoredBlock, int], object] | None = None,
         start: Position = START,
         open_judge: OpenJudge | None = None,
+        explains: bool = False,
     ) -> None:
         """Score from a position on, to the end or until the run is stopped.
 
+        With ``explains`` blocks have the details of their rows.
         A row is in all sinks or in none; see :class:`~rag_eval.scoring.loop.ScoringLoop`.
 
         Raises
@@ -138,7 +140,7 @@ class RowStream:
         """
         loop = ScoringLoop(
             self.plan,
-            self._native(start),
+            self._native(start, explains),
             self._progress,
             share_done=self._share_done,
             n_rows=self.n_rows,
@@ -151,9 +153,11 @@ class RowStream:
             raise self.source.explained(error) from None
         self.stopped = loop.stopped
 
-    def _native(self, start: Position) -> Generator[ScoredBlock, None, None]:
+    def _native(self, start: Position, explains: bool) -> Generator[ScoredBlock, None, None]:
         blocks = self._read(start)
-        score = file_block_scorer(self.plan, self.needs, skip_invalid=self._skips_invalid)
+        score = file_block_scorer(
+            self.plan, self.needs, skip_invalid=self._skips_invalid, explains=explains
+        )
         scored = score_blocks(blocks, score, self._threads, reads_apart=True)
         # An earlier run has looked at the first rows of the file that it ended in.
         checked = set() if start == START else {source_name(self.source.paths[start.file])}

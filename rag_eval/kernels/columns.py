@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -31,6 +32,16 @@ class TextColumn(NamedTuple):
         """Text ``index`` in UTF-8."""
         begin, end = self.offsets[index : index + 2]
         return self.data[begin:end].tobytes()
+
+    def all_bytes(self) -> list[bytes]:
+        """Every text in UTF-8."""
+        begin, end = self.offsets[0], self.offsets[-1]
+        content = self.data[begin:end].tobytes()
+        return [content[first:last] for first, last in pairwise((self.offsets - begin).tolist())]
+
+    def all_texts(self) -> list[str]:
+        """Every text as a Python string."""
+        return [text.decode("utf-8", "surrogatepass") for text in self.all_bytes()]
 
 
 GIVEN_QUESTION, GIVEN_ANSWER, GIVEN_CONTEXTS = 1, 2, 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -118,24 +118,42 @@ def score_batch(batch: SampleBatch, settings: Settings, metrics: npt.NDArray[np.
     return score_grounded(batch, settings, metrics)
 
 
+def explained_batch(
+    batch: SampleBatch, settings: Settings, metrics: npt.NDArray[np.int64]
+) -> tuple[_Scores, Sequence[Details]]:
+    """As :func:`score_batch`, with the parts of each row's scores."""
+    if isinstance(settings, OverlapSettings):
+        return explained_overlap(batch, settings, metrics)
+    return explained_grounded(batch, settings, metrics)
+
+
 def score_overlap(
     batch: SampleBatch, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
 ) -> _Scores:
     """As :func:`score_batch`, overlap profile."""
+    return _overlap(overlap_block.score_block, batch, settings, metrics)[0]
+
+
+def _overlap(
+    kernel: Callable[..., Any],
+    batch: SampleBatch,
+    settings: OverlapSettings,
+    metrics: npt.NDArray[np.int64],
+) -> tuple[_Scores, list[Any]]:
     texts, options = _batch_arguments(batch), overlap_arguments(settings)
-    scores, reasons = _scored(
-        overlap_block.score_block, batch, metrics, (*texts, metrics, *options)
-    )
+    (scores, reasons), found = _scored(kernel, batch, metrics, (*texts, metrics, *options))
     if batch.absent:
-        null = [lacked_field(batch, ALL_METRIC_IDS[number]) is not None for number in metrics]
+        null = [
+            lacked_field(batch.absent, ALL_METRIC_IDS[number]) is not None for number in metrics
+        ]
         scores[:, null], reasons[:, null] = math.nan, NullReason.MISSING_FIELD
-    return scores, reasons
+    return (scores, reasons), found
 
 
-def lacked_field(batch: SampleBatch, metric: MetricId) -> str | None:
-    """A field that a metric of the overlap profile reads and the batch has for no row."""
+def lacked_field(absent: frozenset[str], metric: MetricId) -> str | None:
+    """A field that a metric of the overlap profile reads, of those that no row of a batch has."""
     fields = OVERLAP_METRICS[metric].fields
-    return next((name for name in fields if name in batch.absent), None)
+    return next((name for name in fields if name in absent), None)
 
 
 def score_grounded(
@@ -162,22 +180,24 @@ def score_grounded(
         metrics,
         (*texts, *stems, np.array(settings.weights), metrics),
         losses,
-    )
+    )[0]
 
 
 def _scored(
-    kernel: Callable[..., object],
+    kernel: Callable[..., Any],
     batch: SampleBatch,
     metrics: npt.NDArray[np.int64],
     arguments: Iterable[object],
     *filled: object,
-) -> _Scores:
+) -> tuple[_Scores, list[Any]]:
+    """The scores, and what a kernel that explains returns for each row."""
     shape = (batch.n_rows, len(metrics))
     scores, reasons = np.empty(shape), np.empty(shape, np.uint8)
+    found: list[Any] = []
     for begin, end, is_long in _steps(batch, 0, batch.n_rows):
         rows = (hash_seed(), begin, end, scores, reasons)
-        interruptible(is_long, kernel, *arguments, *rows, *filled)
-    return scores, reasons
+        found += interruptible(is_long, kernel, *arguments, *rows, *filled) or ()
+    return (scores, reasons), found
 
 
 class Evidence(NamedTuple):
@@ -188,16 +208,24 @@ class Evidence(NamedTuple):
     chunk: int | None
     window: tuple[int, int] | None
     covered: float
-    missing_numbers: list[str]
+    missing_numbers: tuple[str, ...]
     contradiction: tuple[str, str] | None
-    missing_names: list[str]
-    far_names: list[tuple[str, str]]
+    missing_names: tuple[str, ...]
+    far_names: tuple[tuple[str, str], ...]
     no_claim: bool
     losses: tuple[float, ...]
 
 
+Sentences: TypeAlias = list[tuple[Any, ...]]
+"""The fields of an :class:`Evidence` for each sentence of a text.
+
+Thousands are held at a time: plain tuples of plain values take none of the garbage collector's
+time, unlike named ones.
+"""
+
+
 class GroundedDetails(NamedTuple):
-    """What the scores of one row are made of; see ``grounded_block.row_details``."""
+    """What the scores of one row are made of; see ``grounded_block.explained_block``."""
 
     scores: list[float]
     reasons: list[int]
@@ -205,11 +233,12 @@ class GroundedDetails(NamedTuple):
     language: int
     chunk_scores: list[float] | None
     precision_scores: list[float] | None
-    answer: list[Evidence] | None
+    answer: Sentences | None
     best_truth: int | None
-    truth: list[Evidence] | None
+    truth: Sentences | None
     losses: tuple[float, ...] | None
     refusal: tuple[bool, bool] | None
+    is_odd: bool
 
 
 def grounded_details(
@@ -218,7 +247,7 @@ def grounded_details(
     settings: GroundedSettings,
     metrics: npt.NDArray[np.int64],
 ) -> GroundedDetails:
-    """Score one row again and keep the parts of its scores.
+    """Score one row and keep the parts of its scores.
 
     Parameters
     ----------
@@ -229,36 +258,21 @@ def grounded_details(
     metrics : int64, shape (M,)
         Numbers of the metrics.
     """
-    return all_grounded_details(batch.row(row), settings, metrics)[0]
+    return explained_grounded(batch.row(row), settings, metrics)[1][0]
 
 
-def all_grounded_details(
+def explained_grounded(
     batch: SampleBatch, settings: GroundedSettings, metrics: npt.NDArray[np.int64]
-) -> list[GroundedDetails]:
-    """Score the rows of a batch again and keep what their scores are made of."""
+) -> tuple[_Scores, list[GroundedDetails]]:
+    """As :func:`score_grounded`, with the parts of each row's scores."""
     texts, stems = _grounded_arguments(batch, settings), _stem_arguments(batch, settings)
-    return [
-        GroundedDetails._make(
-            (*found[:6], _evidence_of(found[6]), found[7], _evidence_of(found[8]), *found[9:])
-        )
-        for found in _row_details(
-            grounded_block.row_details,
-            batch,
-            (*texts, *stems, np.array(settings.weights), metrics, hash_seed()),
-        )
-    ]
-
-
-def _evidence_of(sentences: list[tuple[Any, ...]] | None) -> list[Evidence] | None:
-    return None if sentences is None else [Evidence(*sentence) for sentence in sentences]
-
-
-def _row_details(
-    kernel: Callable[..., tuple[Any, ...]], batch: SampleBatch, arguments: tuple[object, ...]
-) -> Iterator[tuple[Any, ...]]:
-    for begin, end, is_long in _steps(batch, 0, batch.n_rows):
-        for row in range(begin, end):
-            yield interruptible(is_long, kernel, *arguments, row)
+    scores, rows = _scored(
+        grounded_block.explained_block,
+        batch,
+        metrics,
+        (*texts, *stems, np.array(settings.weights), metrics),
+    )
+    return scores, [GroundedDetails(*row) for row in rows]
 
 
 def grounded_words(batch: SampleBatch, settings: GroundedSettings) -> dict[int, set[bytes]]:
@@ -317,7 +331,7 @@ def _grounded_arguments(
 
 
 class RowDetails(NamedTuple):
-    """What the scores of one row are made of; see ``overlap_block.row_details``."""
+    """What the scores of one row are made of; see ``overlap_block.explained_block``."""
 
     scores: list[float]
     reasons: list[int]
@@ -328,12 +342,16 @@ class RowDetails(NamedTuple):
     chunk_tfidf: list[float]
     chunk_overlap: list[float]
     parts: tuple[float, float, float, float]
+    is_odd: bool
+
+
+Details: TypeAlias = RowDetails | GroundedDetails
 
 
 def overlap_details(
     batch: SampleBatch, row: int, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
 ) -> RowDetails:
-    """Score one row again and keep the parts of its scores.
+    """Score one row and keep the parts of its scores.
 
     Parameters
     ----------
@@ -344,22 +362,20 @@ def overlap_details(
     metrics : int64, shape (M,)
         Numbers of the metrics.
     """
-    return all_overlap_details(batch.row(row), settings, metrics)[0]
+    return explained_overlap(batch.row(row), settings, metrics)[1][0]
 
 
-def all_overlap_details(
+def explained_overlap(
     batch: SampleBatch, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
-) -> list[RowDetails]:
-    """Score the rows of a batch again and keep what their scores are made of."""
-    arguments = (*_batch_arguments(batch), metrics, *overlap_arguments(settings), hash_seed())
-    rows = [
-        RowDetails(*found) for found in _row_details(overlap_block.row_details, batch, arguments)
-    ]
+) -> tuple[_Scores, list[RowDetails]]:
+    """As :func:`score_overlap`, with the parts of each row's scores."""
+    scores, found = _overlap(overlap_block.explained_block, batch, settings, metrics)
+    rows = [RowDetails(*row) for row in found]
     for number in metrics if batch.absent else ():
-        if lacked_field(batch, ALL_METRIC_IDS[number]) is not None:
+        if lacked_field(batch.absent, ALL_METRIC_IDS[number]) is not None:
             for row in rows:
                 row.scores[number], row.reasons[number] = math.nan, NullReason.MISSING_FIELD
-    return rows
+    return scores, rows
 
 
 def _batch_arguments(

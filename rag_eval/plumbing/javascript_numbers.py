@@ -29,11 +29,17 @@ def fixed(value: float, digits: int) -> str:
     return f"{value:.{digits}f}"
 
 
+_THOUSANDTHS: Final = [f"{number / 1000:.3f}" for number in range(1001)]
+
+
 def three_decimals(value: float) -> str:
     """``value.toFixed(3)``."""
-    # No tie, as nearly always: reports write dozens for each row.
-    if 0 < value < 1e21 and (value * 16) % 2 != 1:
-        return f"{value:.3f}"
+    # Reports write dozens for each row, nearly all of them from 0 to 1 and far from a tie.
+    if 0 <= value <= 1:
+        scaled = value * 1000 + 0.5
+        number = int(scaled)
+        if 1e-6 < scaled - number < 1 - 1e-6:
+            return _THOUSANDTHS[number]
     return fixed(value, 3)
 
 

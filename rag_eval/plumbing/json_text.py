@@ -22,13 +22,21 @@ def dumps(value: Any, *, indent: int | None = None) -> bytes:
         For what JSON has no form for.
     """
     separators = (",", ":") if indent is None else None
-    text = json.dumps(
-        value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
-    )
     try:
-        return text.encode()
+        return readable(value, indent=indent).encode()
     except UnicodeEncodeError:
         return json.dumps(value, allow_nan=False, indent=indent, separators=separators).encode()
+
+
+def readable(value: Any, *, indent: int | None = None) -> str:
+    """``value`` as JSON, in which lone surrogates are not escaped."""
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        allow_nan=False,
+        indent=indent,
+        separators=(",", ":") if indent is None else None,
+    )
 
 
 def loads(text: str | bytes) -> Any:

@@ -6,17 +6,26 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Final, NamedTuple, Protocol
+from itertools import pairwise
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
 
 from rag_eval.kernels.columns import SampleBatch
-from rag_eval.kernels.scoring import Evidence, GroundedDetails
+from rag_eval.kernels.scoring import Evidence, GroundedDetails, Sentences
 from rag_eval.kernels.settings import SHIPPED_WEIGHTS, GroundedSettings
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.plumbing.javascript_numbers import three_decimals
-from rag_eval.plumbing.spelling import counted, some_are
-from rag_eval.results.row import EvalSignal, Losses, Refusal, SentenceEvidence, Words
-from rag_eval.results.words_overlap import SENTENCE_SIGNALS, chunk_signals, low_score
+from rag_eval.plumbing.spelling import camel_case, counted, some_are
+from rag_eval.results.row import Refusal
+from rag_eval.results.words_overlap import (
+    SENTENCE_SIGNALS,
+    Said,
+    SaidSignal,
+    chunk_signals,
+    low_score,
+)
 from rag_eval.samples import MetricId
 
 RELEVANT: Final = 0.30
@@ -61,9 +70,12 @@ _CAUSES: Final = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class RowFacts:
-    """One scored row: its score details and what of its texts is quoted."""
+    """One scored row: its score details and what of its texts is quoted.
+
+    Without ``quotes`` nothing is said about single sentences, which takes the most time.
+    """
 
     details: GroundedDetails
     answer: str
@@ -77,33 +89,18 @@ class RowFacts:
         """That of faithfulness and of hallucination_rate."""
         return self.claims(self.details.answer, self.answer)
 
-    def claims(self, sentences: Sequence[Evidence] | None, text: str) -> _Claims:
+    def claims(self, sentences: Sentences | None, text: str) -> _Claims:
         """Sentences of a text with what chunks have of them; none without quotes."""
-        return _claims(sentences or (), text) if self.quotes else _NO_CLAIMS
+        return _claims(sentences or [], text) if self.quotes else _NO_CLAIMS
 
     @property
     def truth(self) -> str:
         """The ground truth that context_recall took."""
         return self.truths[self.details.best_truth or 0]
 
-
-def _evidence(sentences: Sequence[Evidence]) -> tuple[SentenceEvidence, ...]:
-    return tuple(
-        SentenceEvidence(
-            span=found.span,
-            support=found.support,
-            chunk=found.chunk,
-            window=found.window,
-            covered=found.covered,
-            missing_numbers=tuple(found.missing_numbers),
-            missing_names=tuple(found.missing_names),
-            contradiction=found.contradiction,
-            far_names=tuple(found.far_names),
-            no_claim=found.no_claim,
-            losses=Losses.of(found.losses),
-        )
-        for found in sentences
-    )
+    def said(self, metrics: Iterable[MetricId]) -> dict[MetricId, Said]:
+        """Explanations, signals and details for the scores of some metrics of a row."""
+        return {metric: _said(metric, self) for metric in metrics}
 
 
 class Lacking(Protocol):
@@ -135,7 +132,7 @@ def missing_words(found: Lacking, place: str) -> list[str]:
     return words
 
 
-def _window(found: SentenceEvidence) -> str:
+def _window(found: Evidence) -> str:
     if found.chunk is None or found.window is None:
         return "no context shares its content words"
     begin, end = found.window
@@ -151,42 +148,37 @@ class _Claims(NamedTuple):
     ``low`` has the place of each, its remark, its text and its chunk.
     """
 
-    evidence: tuple[SentenceEvidence, ...]
+    evidence: Sentences
     low: list[tuple[int, str, str, int | None]]
 
 
-def _claims(sentences: Sequence[Evidence], text: str) -> _Claims:
-    evidence = _evidence(sentences)
+def _claims(sentences: Sentences, text: str) -> _Claims:
     low = []
-    for place, found in enumerate(evidence):
+    for place, found in enumerate(map(Evidence._make, sentences)):
         if found.support < SENTENCE_CUT and not found.no_claim:
             lacking = "; ".join([_window(found), *missing_words(found, "context")])
             message = f"Low support ({three_decimals(found.support)}): {lacking}."
             low.append((place, message, text[slice(*found.span)], found.chunk))
-    return _Claims(evidence, low)
+    return _Claims(sentences, low)
 
 
-def _of_sentences(metric: MetricId, words: str, claims: _Claims) -> Words:
+def _of_sentences(
+    metric: MetricId, words: str, claims: _Claims, losses: Sequence[float] | None = None
+) -> Said:
     """One signal per sentence below the cut that claims something: what the chunks have of it."""
     signal, severity = SENTENCE_SIGNALS[metric]
-    signals = tuple(
-        EvalSignal(
-            id=f"{signal}-{place}",
-            metric_id=metric,
-            severity=severity,
-            message=message,
-            evidence=sentence,
-            context_chunk_index=chunk,
-        )
+    name = camel_case(metric)
+    signals = [
+        (f"{signal}-{place}", name, severity, message, sentence, chunk)
         for place, message, sentence, chunk in claims.low
-    )
-    return words, signals, {"evidence": claims.evidence}
+    ]
+    return Said(words, signals, evidence=claims.evidence, losses=losses)
 
 
-_NO_CLAIMS: Final = _Claims((), [])
+_NO_CLAIMS: Final = _Claims([], [])
 
 
-def _faithfulness(facts: RowFacts, score: float) -> Words:
+def _faithfulness(facts: RowFacts, score: float) -> Said:
     sentences = facts.details.answer or []
     # Its one sentence may have another score than the answer.
     weighed = ", with weights fitted to labels" if facts.has_fitted_weights else ""
@@ -195,13 +187,10 @@ def _faithfulness(facts: RowFacts, score: float) -> Words:
         f"{three_decimals(score)}. A low score is strong evidence of an unsupported answer; a high "
         "score is only weak evidence of a supported one."
     )
-    explanation, signals, more = _of_sentences("faithfulness", words, facts.answer_evidence)
-    if facts.details.losses is not None:
-        more["losses"] = Losses.of(facts.details.losses)
-    return explanation, signals, more
+    return _of_sentences("faithfulness", words, facts.answer_evidence, facts.details.losses)
 
 
-def _hallucination_rate(facts: RowFacts, score: float) -> Words:
+def _hallucination_rate(facts: RowFacts, score: float) -> Said:
     words = (
         f"Share of answer sentences with a support of at least 0.60: {three_decimals(score)} (1 "
         "means no hallucination; citation labels are not counted)."
@@ -209,7 +198,7 @@ def _hallucination_rate(facts: RowFacts, score: float) -> Words:
     return _of_sentences("hallucination_rate", words, facts.answer_evidence)
 
 
-def _context_recall(facts: RowFacts, score: float) -> Words:
+def _context_recall(facts: RowFacts, score: float) -> Said:
     sentences, n_truths = facts.details.truth or [], len(facts.truths)
     which = f" (ground truth {facts.details.best_truth} of {n_truths}, counted from 0)"
     words = (
@@ -219,55 +208,53 @@ def _context_recall(facts: RowFacts, score: float) -> Words:
     return _of_sentences("context_recall", words, facts.claims(sentences, facts.truth))
 
 
-def _context_relevance(facts: RowFacts, score: float) -> Words:
+def _context_relevance(facts: RowFacts, score: float) -> Said:
     chunks = facts.details.chunk_scores or []
     low = [str(index) for index, value in enumerate(chunks) if value < RELEVANT]
     n_relevant = len(chunks) - len(low)
     low_ones = f"Relevance below 0.30: context{'s' if len(low) > 1 else ''} {', '.join(low)}."
-    return (
+    return Said(
         f"{some_are(n_relevant, len(chunks), 'context')} relevant to the question "
         f"(relevance of at least 0.30): {three_decimals(score)}.",
         chunk_signals("context_relevance", low_ones, low),
-        {"chunk_scores": tuple(chunks)},
+        chunks,
     )
 
 
-def _low(metric: MetricId, score: float) -> tuple[EvalSignal, ...]:
+def _low(metric: MetricId, score: float) -> Sequence[SaidSignal]:
     # The default: thresholds of the caller move verdicts, not signals.
     threshold = GROUNDED_METRICS[metric].threshold
     return () if threshold is None else low_score(metric, score, threshold)
 
 
-def _context_precision(facts: RowFacts, score: float) -> Words:
+def _context_precision(facts: RowFacts, score: float) -> Said:
     read_with = " and the ground truth" if facts.truths else ""
-    return (
+    return Said(
         f"Average precision of the order of the contexts: {three_decimals(score)}. A context "
         f"counts as relevant if its relevance to the question{read_with} is at least 0.30.",
         _low("context_precision", score),
-        {"chunk_scores": tuple(facts.details.precision_scores or [])},
+        facts.details.precision_scores or (),
     )
 
 
-def _answer_relevance(facts: RowFacts, score: float) -> Words:
-    return (
+def _answer_relevance(facts: RowFacts, score: float) -> Said:
+    return Said(
         f"From shared words and the kind of answer: {three_decimals(score)}. This is weak "
         "evidence: it cannot tell a right answer from a wrong one.",
         _low("answer_relevance", score),
-        {},
     )
 
 
-def _answer_correctness(facts: RowFacts, score: float) -> Words:
+def _answer_correctness(facts: RowFacts, score: float) -> Said:
     several = f" (best of {len(facts.truths)})" if len(facts.truths) > 1 else ""
-    return (
+    return Said(
         f"Agreement of the answer's words and letters with the ground truth{several}: "
         f"{three_decimals(score)}.",
         _low("answer_correctness", score),
-        {},
     )
 
 
-_EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Words]]] = {
+_EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Said]]] = {
     "faithfulness": _faithfulness,
     "answer_relevance": _answer_relevance,
     "context_precision": _context_precision,
@@ -278,42 +265,39 @@ _EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Words]]] = {
 }
 
 
-def words_of_row(
-    details: GroundedDetails,
-    batch: SampleBatch,
-    place: int,
-    settings: GroundedSettings,
-    metrics: Iterable[MetricId],
-    quotes: bool = True,
-) -> dict[MetricId, Words]:
-    """Explanations, signals and details for the scores of some metrics of a row.
-
-    Without ``quotes`` there is nothing about single sentences.
-    """
-    facts = RowFacts(
-        details=details,
-        answer=batch.answer.text(place),
-        truths=batch.row_truth_texts(place),
-        n_chunks=int(batch.row_contexts[place + 1] - batch.row_contexts[place]),
-        has_fitted_weights=settings.weights != SHIPPED_WEIGHTS,
-        quotes=quotes,
+def facts_of_rows(
+    rows: Sequence[GroundedDetails], batch: SampleBatch, settings: GroundedSettings
+) -> list[RowFacts]:
+    """What there is to say of the rows of a batch."""
+    assert batch.grounded is not None
+    truths, has_fitted_weights = batch.ground_truth.all_texts(), settings.weights != SHIPPED_WEIGHTS
+    columns = (
+        rows,
+        batch.answer.all_texts(),
+        pairwise(batch.grounded.row_truths.tolist()),
+        np.diff(batch.row_contexts).tolist(),
     )
-    return {metric: _words(metric, facts) for metric in metrics}
+    return [
+        RowFacts(details, answer, truths[begin:end], n_chunks, has_fitted_weights)
+        for details, answer, (begin, end), n_chunks in zip(*columns, strict=True)
+    ]
 
 
-def _words(metric: MetricId, facts: RowFacts) -> Words:
+def _said(metric: MetricId, facts: RowFacts) -> Said:
     number = _NUMBERS[metric]
     if facts.details.causes[number] != Cause.COUNTED:
         cause = Cause(facts.details.causes[number])
         is_null = facts.details.reasons[number] != 0
         signals = () if is_null else _zero_signal(metric, cause)
-        return _cause_words(metric, cause, facts), signals, _zero_details(metric, cause, facts)
+        return _with_details(
+            Said(_cause_words(metric, cause, facts), signals), metric, cause, facts
+        )
     score = facts.details.scores[number]
     if metric in _EXPLAINED:
         return _EXPLAINED[metric](facts, score)
     spec = GROUNDED_METRICS[metric]  # a diagnostic
     direction = "higher" if spec.higher_is_better else "lower"
-    return f"{spec.summary}: {three_decimals(score)} ({direction} is better).", (), {}
+    return Said(f"{spec.summary}: {three_decimals(score)} ({direction} is better).")
 
 
 def _cause_words(metric: MetricId, cause: Cause, facts: RowFacts) -> str:
@@ -331,9 +315,9 @@ def evidence_of(details: GroundedDetails, metrics: Iterable[MetricId]) -> Sequen
         cause = details.causes[_NUMBERS[metric]]
         if metric in _OF_ANSWER:
             if cause in (Cause.COUNTED, Cause.REFUSAL) and details.answer is not None:
-                return details.answer
+                return [*map(Evidence._make, details.answer)]
         elif cause == Cause.COUNTED and details.truth is not None:
-            return details.truth
+            return [*map(Evidence._make, details.truth)]
     return ()
 
 
@@ -342,21 +326,20 @@ def refusal_of(details: GroundedDetails) -> Refusal | None:
     return None if details.refusal is None else Refusal(*details.refusal)
 
 
-def _zero_signal(metric: MetricId, cause: Cause) -> tuple[EvalSignal, ...]:
+def _zero_signal(metric: MetricId, cause: Cause) -> Sequence[SaidSignal]:
     """A score of 0 that no counting gave is a finding of its own."""
     signal = f"{metric}-{cause.name.lower()}".replace("_", "-")
     message = _CAUSES[cause]
-    return (EvalSignal(id=signal, metric_id=metric, severity="warning", message=message),)
+    return ((signal, camel_case(metric), "warning", message, None, None),)
 
 
-def _zero_details(metric: MetricId, cause: Cause, facts: RowFacts) -> dict[str, Any]:
+def _with_details(said: Said, metric: MetricId, cause: Cause, facts: RowFacts) -> Said:
     """Chunks without a word have a relevance of 0 each, where there is a question.
 
     The sentences of an answer that only refuses keep their evidence.
     """
-    answer = facts.details.answer
-    if cause == Cause.REFUSAL and metric in _OF_ANSWER and answer is not None:
-        return {"evidence": facts.answer_evidence.evidence}
+    if cause == Cause.REFUSAL and metric in _OF_ANSWER and facts.details.answer is not None:
+        return said._replace(evidence=facts.answer_evidence.evidence)
     if metric in ("context_relevance", "context_precision") and cause == Cause.NO_CONTEXT:
-        return {"chunk_scores": (0.0,) * facts.n_chunks}
-    return {}
+        return said._replace(chunk_scores=(0.0,) * facts.n_chunks)
+    return said

@@ -16,7 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.columns import SampleBatch
-from rag_eval.kernels.scoring import metric_numbers, score_batch
+from rag_eval.kernels.scoring import Details, explained_batch, metric_numbers, score_batch
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.interrupts import StopFlag, deferred_interrupts, uninterrupted, wait_for
 from rag_eval.results.judged import JudgedRowScores
@@ -38,7 +38,7 @@ class ScoredBlock:
     """One block with its scores and null reasons, both of shape (rows, M).
 
     The columns are those that need no judge until one was asked; ``judged`` is what it said per
-    row.
+    row, ``details`` what kernels found in each, where rows are to be explained.
     """
 
     rows: SampleBlock
@@ -46,10 +46,15 @@ class ScoredBlock:
     scores: npt.NDArray[np.float64]
     null_reasons: npt.NDArray[np.uint8]
     judged: Sequence[JudgedRowScores] | None = None
+    details: Sequence[Details] | None = None
 
 
-def scored_block(block: SampleBlock, batch: SampleBatch, plan: Plan) -> ScoredBlock:
+def scored_block(
+    block: SampleBlock, batch: SampleBatch, plan: Plan, *, explains: bool = False
+) -> ScoredBlock:
     """A packed block with the scores of kernels and of scorers that need no judge.
+
+    With ``explains`` it has the details of its rows.
 
     Raises
     ------
@@ -57,10 +62,14 @@ def scored_block(block: SampleBlock, batch: SampleBatch, plan: Plan) -> ScoredBl
         For a row that a scorer cannot read.
     """
     metrics = metric_numbers(plan.native_columns)
-    native = score_batch(batch, plan.settings, metrics)
+    details = None
+    if explains:
+        native, details = explained_batch(batch, plan.settings, metrics)
+    else:
+        native = score_batch(batch, plan.settings, metrics)
     if plan.scorers:
         native = assembled(plan, native, scorer_columns(block, plan))
-    return ScoredBlock(block, batch, *native)
+    return ScoredBlock(block, batch, *native, details=details)
 
 
 def block_scorer(plan: Plan, needs: FieldNeeds) -> ScoreFn:

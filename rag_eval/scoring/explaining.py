@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,10 @@ from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.languages import LISTED
 from rag_eval.kernels.scoring import metric_numbers
-from rag_eval.kernels.settings import OverlapSettings
+from rag_eval.kernels.settings import OverlapSettings, Settings
 from rag_eval.metrics.contract import Fields, Scored
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature, signature_of
-from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results import words_overlap
 from rag_eval.results.judged import JudgedRowScores, JudgedScore
 from rag_eval.results.row import (
@@ -35,6 +34,11 @@ from rag_eval.results.row import (
 from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import EvaluationMode, MetricId, NullReason
 
+if TYPE_CHECKING:
+    from rag_eval.results import words_grounded
+
+    RowFacts: TypeAlias = words_overlap.RowFacts | words_grounded.RowFacts
+
 
 class NativeWords(Protocol):
     """Writes the explanations of scores that kernels computed.
@@ -47,9 +51,7 @@ class NativeWords(Protocol):
     ) -> dict[MetricId, Words]: ...
 
 
-_RowDetails: TypeAlias = tuple[
-    kernels.RowDetails | kernels.GroundedDetails, NativeWords, str | None, Refusal | None
-]
+_RowDetails: TypeAlias = tuple[kernels.Details, NativeWords, str | None, Refusal | None]
 
 _NO_COST: Final = CostTracker()
 _REASONS: Final = {reason.value: reason for reason in NullReason}
@@ -89,7 +91,7 @@ class ScoredRow:
     plan: Plan
     scores: npt.NDArray[np.float64]
     computed: dict[MetricId, Computed]
-    details: kernels.RowDetails | kernels.GroundedDetails
+    details: kernels.Details
     native_words: NativeWords
     language: str | None
     refusal: Refusal | None = None
@@ -264,7 +266,7 @@ class LazyMetrics(ByMetric[MetricResult]):
         return found
 
     @property
-    def details(self) -> kernels.RowDetails | kernels.GroundedDetails | None:
+    def details(self) -> kernels.Details | None:
         """What kernels found in the row, if it is known."""
         return None if self._row is None else self._row.details
 
@@ -304,10 +306,11 @@ def scored_rows(
     plan: Plan,
     judged: Sequence[JudgedRowScores],
     fields: Sequence[Fields | None],
+    details: Sequence[kernels.Details] | None = None,
 ) -> list[ScoredRow]:
-    """As :func:`scored_row`, for all rows of a batch."""
+    """As :func:`scored_row`, for all rows of a batch; not scored again where it has details."""
     numbers = metric_numbers(plan.native_columns)
-    rows = zip(samples, _details(batch, plan, numbers), judged, fields, strict=True)
+    rows = zip(samples, _details(batch, plan, details), judged, fields, strict=True)
     columns = list(zip(plan.native_columns, numbers.tolist(), strict=True))
     return [_scored_row(*row, plan, columns) for row in rows]
 
@@ -373,33 +376,37 @@ def _scored_row(
 
 
 def _details(
-    batch: SampleBatch, plan: Plan, metrics: npt.NDArray[np.int64]
+    batch: SampleBatch, plan: Plan, found: Sequence[kernels.Details] | None
 ) -> Iterator[_RowDetails]:
     """What kernels find in each row, the words for it, its language, and whether it declines."""
-    settings = plan.settings
+    if found is None:
+        numbers = metric_numbers(plan.native_columns)
+        found = kernels.explained_batch(batch, plan.settings, numbers)[1]
+    for facts in native_facts(found, batch, plan.settings):
+        details = facts.details
+        words = partial(_words_of, facts)
+        if isinstance(details, kernels.GroundedDetails):
+            from rag_eval.results import words_grounded
+
+            language, refusal = LISTED[details.language], words_grounded.refusal_of(details)
+            yield details, words, language, refusal
+        else:
+            yield details, words, None, None
+
+
+def native_facts(
+    found: Sequence[kernels.Details], batch: SampleBatch, settings: Settings
+) -> Sequence[RowFacts]:
+    """What there is to say of the rows of a batch."""
     if isinstance(settings, OverlapSettings):
-        for place, found in enumerate(kernels.all_overlap_details(batch, settings, metrics)):
-            words = partial(words_overlap.words_of_row, found, batch, place, settings)
-            yield found, _absent_said(words, batch) if batch.absent else words, None, None
-        return
+        return words_overlap.facts_of_rows(cast("list[kernels.RowDetails]", found), batch, settings)
     from rag_eval.results import words_grounded
 
-    for place, details in enumerate(kernels.all_grounded_details(batch, settings, metrics)):
-        words = partial(words_grounded.words_of_row, details, batch, place, settings)
-        yield details, words, LISTED[details.language], words_grounded.refusal_of(details)
+    details = cast("list[kernels.GroundedDetails]", found)
+    return words_grounded.facts_of_rows(details, batch, settings)
 
 
-def _absent_said(words: NativeWords, batch: SampleBatch) -> NativeWords:
-    """The words for scores, where some are null because no row has a field that they need."""
-
-    def said(metrics: Iterable[MetricId], quotes: bool = True) -> dict[MetricId, Words]:
-        every = [*metrics]
-        lacked = {metric: kernels.lacked_field(batch, metric) for metric in every}
-        found = words([metric for metric in every if lacked[metric] is None], quotes)
-        for metric, name in lacked.items():
-            if name is not None:
-                text = f"{name} is required for {camel_case(metric)} but was not provided."
-                found[metric] = text, (), {}
-        return found
-
-    return said
+def _words_of(
+    facts: RowFacts, metrics: Iterable[MetricId], quotes: bool = True
+) -> dict[MetricId, Words]:
+    return words_overlap.as_words((facts if quotes else replace(facts, quotes=False)).said(metrics))

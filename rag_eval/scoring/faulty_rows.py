@@ -271,17 +271,20 @@ def _without_scorer_faults(block: SampleBlock, plan: Plan) -> SampleBlock:
     return sound
 
 
-def file_block_scorer(plan: Plan, needs: FieldNeeds, *, skip_invalid: bool) -> ScoreFn:
+def file_block_scorer(
+    plan: Plan, needs: FieldNeeds, *, skip_invalid: bool, explains: bool
+) -> ScoreFn:
     """Packs blocks of files and scores them; bad rows are left out where that is asked for."""
 
     def score(block: SampleBlock) -> ScoredBlock:
         found, batch = pack_file_block(block, needs, skip_invalid=skip_invalid)
         try:
-            return scored_block(found, batch, plan)
+            return scored_block(found, batch, plan, explains=explains)
         except SampleError:
             if not skip_invalid:
                 raise
         sound = _without_scorer_faults(found, plan)
-        return scored_block(sound, sound.pack(needs.without(sound.absent)), plan)
+        batch = sound.pack(needs.without(sound.absent))
+        return scored_block(sound, batch, plan, explains=explains)
 
     return score

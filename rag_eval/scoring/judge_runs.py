@@ -283,6 +283,7 @@ def _block_rows(block: ScoredBlock, begin: int, end: int) -> ScoredBlock:
         scores=block.scores[begin:end],
         null_reasons=block.null_reasons[begin:end],
         judged=None if block.judged is None else block.judged[begin:end],
+        details=None if block.details is None else block.details[begin:end],
     )
 
 

@@ -281,7 +281,7 @@ def _overlap_rows(asked: list[_Asked], known: dict[str, Any]) -> Iterator[RowSen
     try:
         settings = OverlapSettings.from_options(known)
         batch = read_rows(rows, 0, FieldNeeds.of(_METRICS)).pack()
-        details = kernels.all_overlap_details(batch, settings, metric_numbers(_METRICS))
+        details = kernels.explained_overlap(batch, settings, metric_numbers(_METRICS))[1]
     except RagEvalError:  # invalid settings or texts
         for one in asked:
             if len(asked) > 1:

@@ -175,7 +175,10 @@ def assert_same_relevances(found: list[float] | None, wanted: list[float] | None
 def evidence_of(sentences: Sequence[tuple[Any, ...]] | None) -> list[kernels.Evidence] | None:
     if sentences is None:
         return None
-    return [kernels.Evidence(*sentence) for sentence in sentences]
+    return [
+        kernels.Evidence(*(tuple(part) if isinstance(part, list) else part for part in sentence))
+        for sentence in sentences
+    ]
 
 
 def assert_rows_equal_the_oracle(rows: Iterable[Sample], language: str | None = None) -> None:
@@ -189,12 +192,12 @@ def test_the_comparison_sees_a_wrong_span_and_a_wrong_bit() -> None:
     found, wanted = details_of(row), oracle_row(row)
     assert_equal_to_oracle(row, found, wanted)
     assert found.answer is not None
-    first = found.answer[0]
+    first = kernels.Evidence._make(found.answer[0])
     for wrong in (
         first._replace(span=(0, 15)),
         first._replace(window=(0, 11)),
         first._replace(support=math.nextafter(first.support, 1)),
-        first._replace(missing_numbers=[]),
+        first._replace(missing_numbers=()),
     ):
         with pytest.raises(AssertionError):
             assert_equal_to_oracle(row, found._replace(answer=[wrong, *found.answer[1:]]), wanted)

@@ -46,8 +46,8 @@ def announcing(kernel):
     return call
 
 for module, names in {
-    overlap_block: ["score_block", "row_details"],
-    grounded_block: ["score_block", "row_details"],
+    overlap_block: ["score_block", "explained_block"],
+    grounded_block: ["score_block", "explained_block"],
     string_similarity: ["align"],
 }.items():
     for name in names:

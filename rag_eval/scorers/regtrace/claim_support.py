@@ -124,7 +124,7 @@ def claims_of(rows: Sequence[ClaimRow]) -> Iterator[list[Claim] | None]:
     from rag_eval.inputs.samples import FieldNeeds
     from rag_eval.kernels import scoring as kernels
     from rag_eval.kernels.languages import LISTED
-    from rag_eval.kernels.scoring import metric_numbers
+    from rag_eval.kernels.scoring import Evidence, metric_numbers
     from rag_eval.kernels.settings import GroundedSettings
 
     needs = FieldNeeds.of(("faithfulness",), "grounded")
@@ -140,7 +140,7 @@ def claims_of(rows: Sequence[ClaimRow]) -> Iterator[list[Claim] | None]:
                 yield None
                 continue
             details = kernels.grounded_details(batch, place, settings, metrics)
-            claims = details.answer or ()
+            claims = [*map(Evidence._make, details.answer or ())]
             if len(claims) > MOST_SENTENCES:
                 raise InputError(
                     f"answer must have at most {MOST_SENTENCES:,} claims, but it has more"
