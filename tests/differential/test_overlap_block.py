@@ -112,6 +112,17 @@ def test_ends_of_sentences() -> None:
     assert not wrong
 
 
+def test_sentences_of_more_words_than_a_lane_counts_and_more_sentences_than_lanes() -> None:
+    words = [f"w{number:03}" for number in range(600)]
+    rows = []
+    for n_words, n_sentences in itertools.product([255, 256, 511], [1, 7, 8]):
+        sentence = " ".join(words[:n_words])
+        answer = ". ".join([f"The {sentence}"] * n_sentences)
+        contexts = [sentence, f"{sentence} {sentence}", " ".join(words[::-1]), " ".join(words)]
+        rows.append({"question": "w001 w002 w003", "answer": answer, "contexts": contexts})
+    assert_same_bits(rag_eval.evaluate_batch(rows, threads=1).scores, oracle_scores(rows))
+
+
 @pytest.mark.parametrize(
     "text",
     [
