@@ -202,13 +202,18 @@ class _Reader:
         )
 
     def reading(self) -> GoldReading:
-        faults = " ".join(issue.message for issue in self.issues)
-        if self.metadata is None and "metadata" not in faults:
-            self._note(".", None, "no valid metadata in any file")
-        if not self.annotations:
-            is_tried = any(issue.index is not None for issue in self.issues)
-            empty = "no valid annotations in any file" if is_tried else "there are no labels yet"
-            self._note(".", None, f"{empty}; add them to annotations.yaml")
+        is_tried = any(issue.index is not None for issue in self.issues)
+        empty = "no valid annotations in any file" if is_tried else "there are no labels yet"
+        lacking = [
+            what
+            for what, there in (
+                ("no valid metadata in any file", self.metadata),
+                (f"{empty}; add them to annotations.yaml", self.annotations),
+            )
+            if not there
+        ]
+        if lacking:
+            self._note(".", None, " and ".join(lacking))
         if self.metadata is None or not self.annotations:
             return GoldReading(None, tuple(self.issues), tuple(self.warnings))
         dataset = GoldDataset(self.metadata, tuple(self.annotations.values()))

@@ -118,9 +118,10 @@ def test_without_sound_metadata_there_is_no_dataset(
 ) -> None:
     found = read_gold_dataset(folder(tmp_path, m=metadata, a=TWO))
     assert found.dataset is None
-    assert [issue.file for issue in found.issues] == ["m.yaml"]
+    assert [issue.file for issue in found.issues] == ["m.yaml", "."]
     with pytest.raises(InputError, match=message):
         raise InputError(found.issues[0].message)
+    assert str(found.issues[1]) == "the folder: no valid metadata in any file"
     with pytest.raises(InputError, match=f"{tmp_path}: m.yaml: {message}"):
         read_labels(tmp_path)
 
