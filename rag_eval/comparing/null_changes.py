@@ -64,7 +64,7 @@ class NullChange:
         return self.rise > share + _ROUNDING
 
     def __str__(self) -> str:
-        """``63 of 400 rows lost their score (refusal 63); null rate 0.000 → 0.158, p 0.0001``."""
+        """``63 of 400 rows lost their score (refusal 63); null rate 0.000 → 0.158, …``."""
         told = ", ".join(f"{reason.replace('_', ' ')}: {n:,}" for reason, n in self.reasons.items())
         whose = "its" if self.n_lost == 1 else "their"
         return (
@@ -72,7 +72,7 @@ class NullChange:
             + (f" ({told})" if told else "")
             + (f", {self.n_gained:,} gained one" if self.n_gained else "")
             + f"; null rate {self.rate_old:.3f} → {self.rate_new:.3f}, "
-            f"adjusted p {p_text(self.adjusted_p_worse)}"
+            f"adjusted {p_text(self.adjusted_p_worse)}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -148,11 +148,11 @@ def _tested(change: MetricChange, comparison: RunComparison, missing: Missing) -
     shown = comparison.shown_by_test(change)
     message = f"{_moved(change)} over {counted(change.n_pairs, 'pair')}"
     if shown is Status.REGRESSED:
-        message += f"{_beyond(change)}, p {p_text(test.adjusted_p_worse)} ({test.adjusted_by})"
+        message += f"{_beyond(change)}, {p_text(test.adjusted_p_worse)} ({test.adjusted_by})"
         if status is not Status.REGRESSED:
             message += f", within the tolerance of {change.tolerance:g}"
     elif shown is Status.IMPROVED:
-        message += f", p {p_text(test.adjusted_p_better)} ({test.adjusted_by})"
+        message += f", {p_text(test.adjusted_p_better)} ({test.adjusted_by})"
     elif not test.n_informative:
         pairs = counted(change.n_pairs, "pair")
         message = f"{change.label}: all scores are identical in {pairs}"
@@ -255,7 +255,7 @@ def _bounded(
         message += f": too few pairs to show that the loss is below {margin:g}"
     else:
         worst = f"a loss of {-low:.3f}" if low < 0 else f"a gain of {low:.3f}"
-        where = "within" if held else "beyond"
+        where = "within" if held else "not shown to be within"
         message += (
             f"; {100 * (1 - alpha):.4g} % confidence bound: {worst}, {where} the margin of "
             f"{margin:g}"
@@ -291,7 +291,7 @@ def _finding(
 def _moved(change: MetricChange) -> str:
     """``faithfulness fell by 0.021 [-0.034, -0.008]``."""
     low, high = change.difference.low, change.difference.high
-    bounds = "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
+    bounds = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
     if change.delta == 0:
         return f"{change.label} did not change{bounds}"
     way = "fell" if change.delta < 0 else "rose"

@@ -37,8 +37,8 @@ def counted(n: int, noun: str) -> str:
 
 
 def p_text(p_value: float) -> str:
-    """Three decimals, or one digit of a smaller p value."""
-    return f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.1g}"
+    """``p 0.012``, ``p < 0.001``."""
+    return f"p {p_value:.3f}" if p_value >= 0.0005 else "p < 0.001"
 
 
 def some_are(n: int, total: int, noun: str) -> str:

@@ -36,6 +36,8 @@ _STYLES: Final = {
 }
 _ID_LIMIT: Final = 40
 _NAME_LIMIT: Final = 60
+LEAST_DETECTABLE: Final = 0.0005
+"""A smaller detectable difference means that hardly any rows differ, and is not printed."""
 _EFFECTS: Final = ("Hedges' g", "Cliff's delta")
 _EFFECTS_NOTE: Final = (
     "Hedges' g is the difference in standard deviations. Cliff's delta is the probability that a "
@@ -56,9 +58,8 @@ def print_comparison(
     console.print()
     console.print(_table(comparison, console))
     if comparison.n_tests:
-        tests = f"all {comparison.n_tests:,} tests together" if comparison.n_tests > 1 else "1 test"
-        level = f"{comparison.options.alpha:g}"
-        print_line(console, f"adjusted p: for {tests}; a change is shown if it is at most {level}")
+        tests, level = counted(comparison.n_tests, "test"), f"{comparison.options.alpha:g}"
+        print_line(console, f"p values are adjusted for {tests}; p <= {level} is significant")
     print_notes(_setting_lines(comparison), console)
     console.print()
     for line in findings(comparison):
@@ -126,8 +127,7 @@ def _table(comparison: RunComparison, console: Console) -> Table:
             metric_cell(change.name),
             number_text(change.old.mean, 3),
             number_text(change.new.mean, 3),
-            interval_text(change.difference),
-            _p_shown(change),
+            *_change_cells(change),
             Text(change.verdict, style if change.gating else ""),
         )
     return table
@@ -147,6 +147,12 @@ def interval_text(found: Interval) -> str:
 def p_text(p: float) -> str:
     """Three decimals, or ``<0.001``."""
     return p_value_text(p).replace(" ", "")
+
+
+def _change_cells(change: MetricChange) -> tuple[str, str]:
+    if change.verdict is Status.NO_CHANGE:
+        return "0.000", NONE
+    return interval_text(change.difference), _p_shown(change)
 
 
 def _p_shown(change: MetricChange) -> str:
@@ -190,9 +196,10 @@ def findings(comparison: RunComparison) -> list[str]:
         c.name for c in comparison.changes if not c.gating and comparison.shown_by_test(c)
     ]:
         names = list(dict.fromkeys(beside))
-        do = "does" if len(names) == 1 else "do"
+        are = "is" if len(names) == 1 else "are"
         lines.append(
-            f"{', '.join(names)} {do} not affect the verdict (p adjusted by Benjamini-Hochberg)"
+            f"{', '.join(names)} {are} shown for information only (p adjusted by "
+            "Benjamini-Hochberg)"
         )
     return lines
 
@@ -247,18 +254,18 @@ def plan_lines(comparison: RunComparison) -> list[str]:
     found = sorted(
         (change.detectable, change.name)
         for change in comparison.changes
-        if change.gating and change.slice is None and change.detectable is not None
+        if change.gating and change.slice is None and (change.detectable or 0) >= LEAST_DETECTABLE
     )
     if not found:
         return []
     span = f"{_small(found[0][0])} ({found[0][1]})"
     if len(found) > 1:
-        span += f" to {_small(found[-1][0])} ({found[-1][1]})"
+        span = f"between {span} and {_small(found[-1][0])} ({found[-1][1]})"
     margin = any(change.margin for change in comparison.changes if change.gating)
     beyond = " beyond the margin" if margin else ""
     return [
-        f"next run: {counted(comparison.n_pairs, 'row')} like these would detect a drop of "
-        f"{span}{beyond} with 80 % power"
+        f"with {counted(comparison.n_pairs, 'row')} like these, the smallest drop{beyond} found "
+        f"with 80 % power is {span}"
     ]
 
 

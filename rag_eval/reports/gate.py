@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rag_eval.comparing.statuses import Status
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
-from rag_eval.reports.comparison import p_text
+from rag_eval.reports.comparison import LEAST_DETECTABLE, p_text
 from rag_eval.reports.console import metric_cell, number_table, print_gates, print_line
 from rag_eval.reports.figures import NONE, number_text, shown_name
 from rag_eval.reports.markdown_text import markdown_table, markdown_text
@@ -31,9 +31,11 @@ def print_gate(report: GateReport, console: Console) -> None:
         console.print()
         print_line(console, _baseline_line(verdict))
         console.print(_table(verdict, console))
-    if report.guards:
-        console.print()
-    print_gates(report.guards, console)
+    # A single guard without a baseline is what the first line says already.
+    if report.baselines or len(report.guards) > 1:
+        if report.guards:
+            console.print()
+        print_gates(report.guards, console)
     print_policy(report, console)
 
 
@@ -51,8 +53,8 @@ def policy_lines(report: GateReport) -> list[str]:
     alpha = f"{100 * report.alpha:.4g} %"
     if report.policy == "no-regression":
         return [
-            f"no-regression: if nothing changed, {_rate(report)}; a pass does not prove that "
-            f"nothing regressed. Drops of at most {_tolerance(report)} pass (--tolerance)"
+            f"policy no-regression: {_rate(report)}. A pass does not prove that nothing regressed. "
+            f"Drops of up to {_tolerance(report)} are allowed (--tolerance)"
         ]
     if report.policy == "non-inferior":
         return [
@@ -73,11 +75,12 @@ def _rate(report: GateReport) -> str:
     found = report.spending
     if found is None:
         alpha = f"{100 * report.alpha:.4g} %"
-        return f"a build fails at most {alpha} of the time against each baseline"
+        return f"at most {alpha} of unchanged builds fail against each baseline"
     since = "" if found.line_start is None else f" since {found.line_start}"
     against = "its baseline" if found.n_baselines == 1 else f"each of {found.n_baselines} baselines"
     return (
-        f"all gates{since} together fail at most {100 * found.alpha:.4g} % of the time (--spend); "
+        f"if nothing changed, all gates{since} together fail at most {100 * found.alpha:.4g} % of "
+        "the time (--spend); "
         f"this is gate {found.gate_number}, with {100 * found.level:.2g} % against {against}"
     )
 
@@ -113,11 +116,21 @@ def _part(finding: Finding) -> str:
 
 
 def _cells(finding: Finding) -> tuple[str, str, str, str]:
+    pairs = f"{finding.n_pairs:,}"
+    if finding.status == Status.NO_CHANGE:
+        return "0.000", NONE, pairs, NONE
     change = number_text(finding.change, 3, "+")
     if finding.low is not None and finding.high is not None:
         change += f" [{finding.low:.3f}, {finding.high:.3f}]"
-    p_value = NONE if finding.p_value is None else p_text(finding.p_value)
-    return change, p_value, f"{finding.n_pairs:,}", number_text(finding.detectable, 3)
+    # The test is of a loss; a rise is tested for the status, not for the verdict.
+    is_tested = finding.p_value is not None and finding.status != Status.IMPROVED
+    p_value = p_text(finding.p_value) if is_tested and finding.p_value is not None else NONE
+    return change, p_value, pairs, _detectable_text(finding.detectable)
+
+
+def _detectable_text(value: float | None) -> str:
+    """The smallest detectable drop; none for one so small that hardly any rows differ."""
+    return NONE if value is None or value < LEAST_DETECTABLE else f"{value:.3f}"
 
 
 def gate_markdown(report: GateReport) -> str:

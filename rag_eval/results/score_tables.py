@@ -116,8 +116,8 @@ class FlatRows:
 def missing_id(source: str, place: str, id_field: str) -> MissingIdsError:
     """What to raise for a row without an id, where ids are needed."""
     return MissingIdsError(
-        f"{source}, {place}: {id_field} is missing, but rows are paired by id: give each "
-        "sample an id, or name the field that holds it (id_field)"
+        f"{source}, {place}: {id_field} is missing, but rows are paired by id. Add an id to "
+        "each sample, or name the field that holds it with --id-field NAME (in Python: id_field)"
     )
 
 

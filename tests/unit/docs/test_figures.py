@@ -251,7 +251,7 @@ REPEATED = [
         r"hallucination_rate .{15,40} \[-(\S+), ",
     ),
     ("decisions.md", r"(\d+) of \d+ answers have the same", r"regressed, (\d+) unchanged"),
-    ("decisions.md", r"a loss of (\S+) in faithfulness", r"a drop of (\S+) \(faithfulness\)"),
+    ("decisions.md", r"a loss of (\S+) in faithfulness", r"is between (\S+) \(faithfulness\)"),
     (
         "decisions.md",
         r"lower bound of the interval, here (\S+)\. ",
