@@ -34,7 +34,7 @@ _FEWER_WITH_SLICES: Final = 4
 _FEWER_HISTORIES: Final = 8
 _HISTORY_ROWS: Final = 100
 # Histories that one process simulates at a time.
-_AT_ONCE: Final = 25
+_AT_ONCE: Final = 5
 _HISTORIES: Final = PairedPopulation(scores=LUMPS, tied=0.5, n_metrics=len(METRIC_IDS))
 _N_SLICES: Final = 4
 # Metrics that a refusal leaves without a score.
