@@ -229,8 +229,8 @@ def explained_block(
     """As ``score_block`` without losses, and give what the scores of each row are made of.
 
     Returns per row ``(scores, reasons, causes, language, chunk_scores, precision_scores, answer,
-    best_truth, truth, losses, refusal, is_odd)``: by metric number; the language's number; relevance of
-    each chunk to the question, and to it read with the ground truth that context_precision took,
+    best_truth, truth, losses, refusal, is_odd)``: by metric number; the language's number;
+    relevance of each chunk to the question, and to it read with the ground truth that context_precision took,
     or None; per sentence of the answer ``(span, score, chunk, window, covered, missing_numbers,
     contradiction, missing_names, far_names, no_claim, losses)``, spans in code points of the
     original strings, or None; the index of the ground truth that context_recall took, or None, and
@@ -248,7 +248,6 @@ def explained_block(
     cdef grounded_work_t work
     cdef kept_t kept
     cdef bint wants[13]
-    cdef Py_ssize_t row
     cdef const uint8_t* flag = stop_flag(stop)
     cdef int failed
     read_wants(metrics, wants)
@@ -265,7 +264,7 @@ def explained_block(
     try:
         if failed:
             raise_failure("scoring a block of rows", flag)
-        return [taken_row(&kept) for row in range(begin, end)]
+        return [taken_row(&kept) for _ in range(begin, end)]
     finally:
         close_kept(&kept)
 

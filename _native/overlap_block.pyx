@@ -143,9 +143,8 @@ cdef int keep_row(kept_t* kept, const workspace_t* work, const options_t* option
 
 cdef tuple taken_row(kept_t* kept):
     """A row that was kept; a tuple's parts are taken in their order."""
-    cdef int64_t i
-    reasons = [taken_number(kept) for i in range(N_METRICS)]
-    spans = [(taken_number(kept), taken_number(kept)) for i in range(taken_number(kept))]
+    reasons = [taken_number(kept) for _ in range(N_METRICS)]
+    spans = [(taken_number(kept), taken_number(kept)) for _ in range(taken_number(kept))]
     return (
         taken_values(kept, N_METRICS), reasons, spans, taken_list(kept), taken_list(kept),
         taken_list(kept), taken_list(kept), taken_list(kept), tuple(taken_values(kept, 4)),
@@ -196,7 +195,6 @@ def explained_block(
     cdef workspace_t work
     cdef kept_t kept
     cdef const uint8_t* flag = stop_flag(stop)
-    cdef Py_ssize_t row
     cdef int failed
     memset(&kept, 0, sizeof(kept_t))
     with nogil:
@@ -208,6 +206,6 @@ def explained_block(
     try:
         if failed:
             raise_failure("scoring a block of rows", flag)
-        return [taken_row(&kept) for row in range(begin, end)]
+        return [taken_row(&kept) for _ in range(begin, end)]
     finally:
         close_kept(&kept)

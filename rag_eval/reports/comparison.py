@@ -254,7 +254,10 @@ def plan_lines(comparison: RunComparison) -> list[str]:
     found = sorted(
         (change.detectable, change.name)
         for change in comparison.changes
-        if change.gating and change.slice is None and (change.detectable or 0) >= LEAST_DETECTABLE
+        if change.gating
+        and change.slice is None
+        and change.detectable is not None
+        and change.detectable >= LEAST_DETECTABLE
     )
     if not found:
         return []
