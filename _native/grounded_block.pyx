@@ -146,13 +146,13 @@ cdef inline tuple taken_span(kept_t* kept):
 cdef tuple taken_texts(kept_t* kept):
     """Texts, each once. Tuples of texts, unlike lists, take none of the garbage collector's time.
     """
-    cdef int64_t n = taken_number(kept), i
-    return tuple(dict.fromkeys([taken_text(kept) for i in range(n)])) if n else ()
+    cdef int64_t n = taken_number(kept)
+    return tuple(dict.fromkeys([taken_text(kept) for _ in range(n)])) if n else ()
 
 
 cdef tuple taken_pairs(kept_t* kept):
-    cdef int64_t n = taken_number(kept), i
-    return tuple([taken_pair(kept) for i in range(n)]) if n else ()
+    cdef int64_t n = taken_number(kept)
+    return tuple([taken_pair(kept) for _ in range(n)]) if n else ()
 
 
 cdef inline tuple taken_pair(kept_t* kept):
@@ -183,8 +183,8 @@ cdef tuple taken_sentence(kept_t* kept):
 
 
 cdef list taken_piece(kept_t* kept):
-    cdef int64_t n = taken_number(kept), i
-    return None if n == ABSENT else [taken_sentence(kept) for i in range(n)]
+    cdef int64_t n = taken_number(kept)
+    return None if n == ABSENT else [taken_sentence(kept) for _ in range(n)]
 
 
 cdef list taken_scores(kept_t* kept):
@@ -194,14 +194,14 @@ cdef list taken_scores(kept_t* kept):
 
 
 cdef tuple taken_row(kept_t* kept):
-    cdef int64_t language = taken_number(kept), truth, i
+    cdef int64_t language = taken_number(kept), truth
     chunk_scores, precision_scores = taken_scores(kept), taken_scores(kept)
     answer = taken_piece(kept)
     truth = taken_number(kept)
     sentences = None if truth == ABSENT else taken_piece(kept)
     scores = taken_values(kept, N_METRICS)
     reasons, causes = [], []
-    for i in range(N_METRICS):
+    for _ in range(N_METRICS):
         reasons.append(taken_number(kept))
         causes.append(taken_number(kept))
     losses = taken_losses(kept) if taken_number(kept) else None
@@ -230,13 +230,14 @@ def explained_block(
 
     Returns per row ``(scores, reasons, causes, language, chunk_scores, precision_scores, answer,
     best_truth, truth, losses, refusal, is_odd)``: by metric number; the language's number;
-    relevance of each chunk to the question, and to it read with the ground truth that context_precision took,
-    or None; per sentence of the answer ``(span, score, chunk, window, covered, missing_numbers,
-    contradiction, missing_names, far_names, no_claim, losses)``, spans in code points of the
-    original strings, or None; the index of the ground truth that context_recall took, or None, and
-    its sentences; the losses of the answer as faithfulness pools them, or None; of an answer that
-    declines whether it does nothing else, and whether a relevant chunk was there, or None; and
-    whether a value of the row is so small or large that writers of JSON have several forms for it.
+    relevance of each chunk to the question, and to it read with the ground truth that
+    context_precision took, or None; per sentence of the answer ``(span, score, chunk, window,
+    covered, missing_numbers, contradiction, missing_names, far_names, no_claim, losses)``, spans in
+    code points of the original strings, or None; the index of the ground truth that context_recall
+    took, or None, and its sentences; the losses of the answer as faithfulness pools them, or None;
+    of an answer that declines whether it does nothing else, and whether a relevant chunk was there,
+    or None; and whether a value of the row is so small or large that writers of JSON have several
+    forms for it.
     """
     cdef grounded_columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,
