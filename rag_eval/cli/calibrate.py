@@ -55,10 +55,10 @@ from rag_eval.cli.printing import print_found, print_warnings
 def calibrate_command(scores: str, labels: str, form: str, **options: Any) -> None:
     """Fit a threshold and probabilities for a metric from human labels.
 
-    SCORES is any file that rag-eval compare reads; in a table, the column of scores is named after
-    the metric, or score. LABELS is a .jsonl or .csv file (also .gz) with the id and the label of
-    some of these rows: 1 for a good answer, 0 for a bad one. Label 100 to 300 rows; below 30
-    there is a warning. Rows of the same question or document are not
+    SCORES is a result of run or score, or a table (CSV, JSON lines, Parquet) of scores; there, the
+    column of scores is named after the metric, or score. LABELS is a .jsonl or .csv file (also .gz)
+    with the id and the label of some of these rows: 1 for a good answer, 0 for a bad one. Label 100
+    to 300 rows; below 30 there is a warning. Rows of the same question or document are not
     independent: name their common field with --group-field, otherwise the intervals are too narrow.
 
     For faithfulness (profile grounded), the weights are refitted too if there are at least 30
@@ -69,7 +69,7 @@ def calibrate_command(scores: str, labels: str, form: str, **options: Any) -> No
 
     \b
     Examples:
-      rag-eval run samples.jsonl --output run.json
+      rag-eval run samples.jsonl --profile grounded --output run.json
       head -n 1 labels.jsonl    # {"id": "q1", "label": 1, "document": "museum"}
       rag-eval calibrate run.json labels.jsonl --metric faithfulness --output cal.json
       rag-eval calibrate run.json labels.csv --metric faithfulness --precision 0.9

@@ -100,8 +100,8 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
     test for verdicts. The p values of all gating metrics, over all rows and each slice, are
     adjusted by the max-T method, so that comparing two equal runs shows a regression at most 5 % of
     the time. INCONCLUSIVE does not mean that nothing changed: the confidence interval shows how
-    large the change may be. A drop of at most --tolerance is WITHIN TOLERANCE, even if it
-    is significant. A metric that lost scores is MISSING SCORES unless it regressed.
+    large the change may be. A drop of at most --tolerance is WITHIN TOLERANCE, even if it is
+    significant. A metric that lost scores is MISSING SCORES unless it regressed.
 
     Runs that were scored under different settings are not comparable: this is an error unless you
     add --force. Result files whose rows have no ids are compared by their means only, without a
@@ -115,7 +115,7 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
     Examples:
       rag-eval compare last-week.jsonl today.jsonl
       rag-eval compare old.parquet new.parquet --slice topic --cluster-by document
-      rag-eval compare 'old-*.jsonl' 'new-*.jsonl' --margin 0.01 --margin faithfulness=0
+      rag-eval compare 'old-*.jsonl' 'new-*.jsonl' --margin faithfulness=0.01
       rag-eval compare old.json new.json --format json | jq '.changes[].delta'
       rag-eval compare old.json new.json --html compare.html
       rag-eval compare bm25.json dense.json hybrid.json --sort answer_correctness

@@ -61,8 +61,8 @@ def check_command(address: str | None, **given: Any) -> int:
     \b
     Examples:
       rag-eval judge check openai:gpt-5
-      rag-eval judge check http://127.0.0.1:11434/v1#qwen3 --judge-option max_output_tokens=4096
-      rag-eval judge check anthropic:claude-sonnet-4-5 --prices prices.toml --judge-style rating
+      rag-eval judge check http://127.0.0.1:11434/v1#qwen3 --judge-option seed=1
+      rag-eval judge check anthropic:claude-sonnet-4-5 --judge-style rating
     """
     from rag_eval.jobs.judge_trial import try_judge
 
@@ -121,8 +121,8 @@ def debias_check_command(data: str, **given: Any) -> int:
 
     \b
     Examples:
-      rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --metrics faithfulness
-      rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --rows 50 --shuffles 2
+      rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --rows 20
+      rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --shuffles 2
     """
     from rag_eval.jobs.judge_checks import check_judge
 

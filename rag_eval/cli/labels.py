@@ -167,8 +167,8 @@ def compare_command(labels: tuple[str, ...], scores: str, form: str, **options: 
     \b
     Examples:
       rag-eval labels compare gold/anna results.json --metric faithfulness
-      rag-eval labels compare gold/anna gold/ben scores.jsonl --metric faithfulness --threshold 0.7
-      rag-eval labels compare labels.csv "runs/*.json" --metric answer_relevance --scale 1:5
+      rag-eval labels compare gold/anna gold/ben scores.jsonl --metric faithfulness
+      rag-eval labels compare stars.csv run.json --metric faithfulness --scale 1:5
     """
     from rag_eval.labels.label_files import compare_label_files
 

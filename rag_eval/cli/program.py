@@ -49,7 +49,7 @@ COMMANDS: Final = {
     "labels": "Label samples by hand, check the labels, and compare scores with them.",
     "metrics": "List the metrics with kind, cost, range, direction, and the fields of a sample "
     "they need.",
-    "report": "Write reports of RESULT, any file that show reads, without scoring again.",
+    "report": "Write reports of RESULT, an output of run, without scoring again.",
     "run": "Score every sample in DATA, print statistics per metric, and check the gates that you "
     "set.",
     "score": "Score every sample in SRC and write a row of scores for each to DST.",

@@ -42,7 +42,7 @@ _GATES: Final = declared(RunOptions)
 @flag_of(_GATES["max_mean"])
 @click.option("--force", is_flag=True, help="Compare even if the settings of the baseline differ.")
 def report_command(result: str, **flags: Any) -> None:
-    """Write reports of RESULT, any file that show reads, without scoring again.
+    """Write reports of RESULT, an output of run, without scoring again.
 
     rag-eval run can write the same reports. If you set gates, the reports show a verdict, but it
     does not change the exit code; use rag-eval gate for that. Without an output file, a Markdown

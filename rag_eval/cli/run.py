@@ -56,35 +56,35 @@ _STORE_HELP: Final = f"{declared(RunOptions)['store'].flag_text[:-1]} [{DEFAULT_
 def run_command(data: str, **flags: Any) -> int:
     """Score every sample in DATA, print statistics per metric, and check the gates that you set.
 
-    DATA is a file of samples: .jsonl, .json, .csv, .parquet or .arrow, text also .gz or .zst; a
-    quoted pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. It may be of any
-    size: memory levels off below 200 MB for text files. Each mean is printed with how many of the
-    samples had a score. The run passes when every gate holds. Without a gate there is no verdict,
-    and the exit code is 0.
+    DATA is a file of samples: .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .arrow; a quoted
+    pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. Text files may be
+    compressed (.gz, .zst). Files may be of any size: memory levels off below 200 MB for text files.
+    Each mean is printed with how many of the samples had a score. The run passes when every gate
+    holds. Without a gate there is no verdict, and the exit code is 0.
 
     Reports (--html and those for CI) show up to 20,000 rows. For longer runs, half are the worst
     rows and half a random sample.
 
-    --baseline compares the run row by row with an earlier one, as rag-eval gate does: by default it
-    fails where a paired test finds a mean that got worse. --policy node is the rule of
-    rag-eval-node-ts, which needs no rows: it fails where a mean fell by more than
+    --baseline compares the run row by row with an earlier one, as rag-eval gate does. By default,
+    the gate fails if a paired test finds that a mean got worse. --policy node applies the rule of
+    rag-eval-node-ts, which compares only means: it fails if one fell by more than
     --regression-threshold. Comparing rows keeps all scores in memory, about 10 bytes per score.
 
     With --store the scores are kept with the commit, the branch and the verdict; rag-eval history
     lists such runs, and rag-eval gate --store --run latest compares the newest with earlier ones.
-    The first run that is gated against a store has nothing to be compared with: it passes as NEW
-    and becomes the baseline, so check it first. After that only a run that passed a comparison
-    becomes a baseline; limits such as --min-mean are not enough. Put DATA before --store; a value
-    after --store is read as the store file. A run that was interrupted is not kept.
+    The first run that is gated has no baseline: it passes as NEW and becomes the baseline, so check
+    it by hand. Later, only runs that pass a comparison become baselines; passing --min-mean alone
+    does not count. Put DATA before --store; a value after --store is read as the store file. A run
+    that was interrupted is not kept.
 
     \b
     Examples:
       rag-eval run samples.jsonl --profile grounded --html report.html
-      rag-eval run samples.jsonl --metrics faithfulness --min-pass-rate 0.9
-      rag-eval run samples.jsonl.gz --baseline main.json --output today.json
+      rag-eval run samples.jsonl --profile grounded --min-pass-rate 0.9
+      rag-eval run samples.jsonl --profile grounded --baseline main.json
       rag-eval run samples.jsonl --profile grounded --details --format jsonl
-      rag-eval run samples.jsonl --min-mean faithfulness=0.4 --store
-      rag-eval run samples.jsonl --junit results.xml --github
+      rag-eval run samples.jsonl --profile grounded --store
+      rag-eval run samples.jsonl --config rag-eval.toml --junit run.xml --github
     """
     from rag_eval.jobs.file_run import run_file
     from rag_eval.reports.progress import shown_progress

@@ -146,8 +146,8 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions,
         Any,
         Option(
             FILE_OR_OBJECT,
-            "Gate: compare row by row with this earlier run, any file that compare reads, by "
-            "{policy}.",
+            "Gate: compare row by row with this earlier run (a result file or a table of scores), "
+            "by {policy}.",
             takes="str, Path, BatchEvalResult or mapping",
             more="A mapping or a file without rows has only means, which are enough for "
             "{policy=node}.",

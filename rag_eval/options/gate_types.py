@@ -56,12 +56,12 @@ class PairedTestOptions(TypedDict, total=False):
         float | Mapping[str, float] | None,
         Option(
             MARGIN,
-            "A drop that a test shows but that is no larger is WITHIN TOLERANCE, for all metrics "
-            "or for one.",
+            "Significant drops up to this size pass as WITHIN TOLERANCE, for all metrics or "
+            "for one.",
             unset="0.005",
             takes="float or mapping of float",
-            flag_help="A drop that a test shows but that is no larger is WITHIN TOLERANCE, for all "
-            "metrics or for one (repeatable).",
+            flag_help="Significant drops up to this size pass as WITHIN TOLERANCE, for all metrics "
+            "or for one (repeatable).",
             noted=True,
         ),
     ]
@@ -126,8 +126,8 @@ class PolicyOptions(PairedTestOptions, total=False):
         float | None,
         Option(
             SHARE,
-            "Accepted rise of a metric's share of null scores; a larger one fails if a test shows "
-            "it.",
+            "Largest accepted increase in a metric's share of null scores; a larger, statistically "
+            "significant increase fails the gate.",
             unset="0.02",
             noted=True,
         ),

@@ -113,14 +113,14 @@ class JudgeOptions(TypedDict, total=False):
         Mapping[str, Any] | None,
         Option(
             Kind("a table of options", (dict,), "NAME=VALUE", _call_options),
-            "What each call of a judge given by an address is made with: ``max_output_tokens``, "
-            "``temperature``, ``seed``, ``reasoning_effort``, ``structured``, ``extra_body``, "
-            "``extra_headers``.",
+            "Parameters to send with each call of a judge given by an address: "
+            "``max_output_tokens``, ``temperature``, ``seed``, ``reasoning_effort``, "
+            "``structured``, ``extra_body``, ``extra_headers``.",
             more='Defaults: 2048, 0 (``"default"`` leaves it to the server), none, none, true, '
             "none, none. Headers are not in signatures, caches or files.",
             takes="mapping",
             flag="--judge-option",
-            flag_help="What each call is made with: max_output_tokens, temperature, seed, "
+            flag_help="Parameter to send with each call: max_output_tokens, temperature, seed, "
             "reasoning_effort, structured, extra_body.NAME, extra_headers.NAME (repeatable).",
         ),
     ]
@@ -268,7 +268,11 @@ class JudgeOptions(TypedDict, total=False):
     ]
     max_calls: Annotated[
         int | None,
-        Option(WHOLE_FROM_ZERO, "Maximum calls of the run.", more="No call starts after that."),
+        Option(
+            WHOLE_FROM_ZERO,
+            "Maximum number of judge calls per run.",
+            more="No call starts after that.",
+        ),
     ]
     budget_usd: Annotated[
         float | None, Option(FROM_ZERO, "Budget in USD after which no call starts; needs {prices}.")

@@ -361,9 +361,8 @@ class RunTable:
             for metric, aggregate in self.summary.shown_aggregates.items()
             if self.thresholds.get(metric) is not None
         )
-        return (
-            "; nulls lower a metric's pass rate, but their rows can pass" if any(counted_in) else ""
-        )
+        told = "; a null lowers a metric's pass rate but does not by itself fail a row"
+        return told if any(counted_in) else ""
 
     @property
     def has_too_few(self) -> bool:

@@ -137,9 +137,9 @@ class Refusals:
         if not self.n_rows:
             return []
         if self.n_rows == 1:
-            text, those = "1 answer only declines to answer, so its faithfulness is null", "it"
+            text, those = "1 answer is a refusal, so its faithfulness is null", "it"
         else:
-            text = f"{self.n_rows:,} answers only decline to answer, so their faithfulness is null"
+            text = f"{self.n_rows:,} answers are refusals, so their faithfulness is null"
             those = f"{self.n_answerable:,} of them"
         if self.n_answerable:
             text += f"; relevant contexts were retrieved for {those}"

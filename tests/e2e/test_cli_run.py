@@ -41,7 +41,10 @@ def test_table() -> None:
     relevance = next(line for line in lines if line.startswith("context_relevance"))
     assert " ".join(relevance.split()[1:5]) == "0.01 [too few] 66/66"
     assert "[too few]: too few scores differ for a reliable interval" in lines
-    assert "66 samples scored; nulls lower a metric's pass rate, but their rows can pass" in lines
+    assert (
+        "66 samples scored; a null lowers a metric's pass rate but does not by itself fail a row"
+        in lines
+    )
     assert lines[-1] == NO_GATE
 
 

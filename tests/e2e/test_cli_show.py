@@ -71,7 +71,7 @@ def test_the_whole_is_the_table_of_the_run_and_its_worst_rows(folder: Path, name
         decides = threshold is not None
         passed = [f"{aggregate.pass_rate:.2f}", f"{threshold:.2f}"] if decides else ["–", "–"]
         assert row.split()[-2:] == passed
-    assert f"{folder / name}: 66 rows, {run.result.n_passed} passed; nulls lower" in done.stdout
+    assert f"{folder / name}: 66 rows, {run.result.n_passed} passed; a null lowers a" in done.stdout
     assert "verdict" not in done.stdout
     heads = [line for line in done.stdout.splitlines() if line.startswith("row ")]
     assert [line.split('"')[1] for line in heads] == [row.name.split('"')[1] for row in run.worst]
