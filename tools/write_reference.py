@@ -211,7 +211,9 @@ def _option_row(option: click.Parameter, context: click.Context) -> str:
         or "UNSET" in repr(default)
         or callable(default)
     )
-    return f"| {names}{shown} | {_cell(option.help or '')} | {'–' if nothing else f'`{default}`'} |"
+    text, _, told = (option.help or "").removesuffix("]").partition(" [default: ")
+    default_cell = _cell(told) or ("–" if nothing else f"`{default}`")
+    return f"| {names}{shown} | {_cell(text)} | {default_cell} |"
 
 
 def _cell(text: str) -> str:

@@ -97,10 +97,14 @@ def unpin_command(name: str, store: str) -> None:
 @baseline_command.command("show", epilog="Exit codes: 0 printed · 2 unknown store")
 @store_flag
 @click.option(
-    "--dataset", metavar="HASH", help="Dataset of the last passing run [that of the newest run]."
+    "--dataset",
+    metavar="HASH",
+    help="Dataset of the last passing run. [default: that of the newest run]",
 )
 @click.option(
-    "--branch", metavar="NAME", help="Branch on which to look for it first [current branch]."
+    "--branch",
+    metavar="NAME",
+    help="Branch on which to look for it first. [default: current branch]",
 )
 @format_flag("table", "json")
 def show_command(store: str, dataset: str | None, branch: str | None, form: str) -> None:
@@ -153,7 +157,7 @@ def show_command(store: str, dataset: str | None, branch: str | None, form: str)
 @click.option(
     "--run",
     metavar="RUN",
-    help="Run of the store: an id, latest, pinned, pinned:NAME or last-passing [pinned].",
+    help="Run of the store: an id, latest, pinned, pinned:NAME or last-passing. [default: pinned]",
 )
 @click.option(
     "--from",

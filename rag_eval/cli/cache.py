@@ -18,7 +18,7 @@ cache_flag = click.option(
     "--cache-file",
     "file",
     metavar="FILE",
-    help="Cache file [$RAG_EVAL_CACHE, or judge.sqlite in ~/.cache/rag_eval].",
+    help="Cache file. [default: $RAG_EVAL_CACHE, or judge.sqlite in ~/.cache/rag_eval]",
 )
 
 

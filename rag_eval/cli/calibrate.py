@@ -29,16 +29,16 @@ from rag_eval.cli.printing import print_found, print_warnings
 @click.option(
     "--method",
     type=click.Choice(["isotonic", "logistic"]),
-    help="Map from scores to probabilities; logistic needs fewer labels "
-    "[logistic with fitted weights, else isotonic].",
+    help="Map from scores to probabilities; logistic needs fewer labels. "
+    "[default: logistic with fitted weights, else isotonic]",
 )
 @click.option("--no-refit", is_flag=True, help="Keep the shipped weights of faithfulness.")
 @click.option(
     "--precision",
     type=A_SHARE,
     metavar="P",
-    help="Use the lowest threshold with at least this share of good rows among the passing rows "
-    "[the threshold with the highest balanced accuracy].",
+    help="Use the lowest threshold with at least this share of good rows among the passing rows. "
+    "[default: the threshold with the highest balanced accuracy]",
 )
 @ID_FIELD
 @field_flag("label", "Field of LABELS that holds 1 for a good row and 0 for a bad one.")
@@ -46,7 +46,7 @@ from rag_eval.cli.printing import print_found, print_warnings
     "--group-field",
     metavar="NAME",
     help="Field of LABELS whose equal values mark rows that belong together, such as a question or "
-    "a document [rows are independent].",
+    "a document. [default: rows are independent]",
 )
 @click.option(
     "--output", metavar="FILE", help="Write the calibration to FILE, for use with other scores."

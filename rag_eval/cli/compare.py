@@ -45,7 +45,7 @@ _OF_TWO: Final = (
     multiple=True,
     metavar="METRIC",
     shell_complete=completed_metric,
-    help="Compare this metric (repeatable) [all that the runs have in common].",
+    help="Compare this metric (repeatable). [default: all that the runs have in common]",
 )
 @TEST_FLAGS
 @LEVEL
@@ -67,7 +67,7 @@ _OF_TWO: Final = (
     "--sort",
     metavar="METRIC",
     shell_complete=completed_metric,
-    help="With three or more runs: sort them by this metric [the first gating one].",
+    help="With three or more runs: sort them by this metric. [default: the first gating one]",
 )
 @click.option(
     "--ranks",

@@ -45,7 +45,7 @@ from rag_eval.cli.printing import print_found, print_warnings
     "--bounds",
     type=(float, float),
     metavar="LOW HIGH",
-    help="Smallest and largest possible label [0 1 if all labels are in that range].",
+    help="Smallest and largest possible label. [default: 0 1 if all labels are in that range]",
 )
 @click.option(
     "--cluster-by",

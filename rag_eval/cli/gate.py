@@ -52,7 +52,8 @@ _GATES: Final = declared(RunOptions)
 )
 @click.option("--pin", default=DEFAULT_PIN, show_default=True, help="Name of the pinned run.")
 @click.option(
-    "--branch", help="Branch on which to look for the last passing run first [branch of the run]."
+    "--branch",
+    help="Branch on which to look for the last passing run first. [default: branch of the run]",
 )
 @click.option(
     "--shared-rows",
@@ -66,7 +67,9 @@ _GATES: Final = declared(RunOptions)
     help="Share --alpha among all gates since the pinned run, or the first that passed: if nothing "
     "changed, the chance that any of them fails is at most alpha. Needs --run.",
 )
-@flag_of(_GATES["policy"], help="Rule that decides the verdict; see above [no-regression].")
+@flag_of(
+    _GATES["policy"], help="Rule that decides the verdict; see above. [default: no-regression]"
+)
 @TEST_FLAGS
 @flag_of(_GATES["care"])
 @flag_of(_GATES["min_mean"], help="Guard: minimum mean of a metric.")

@@ -55,7 +55,8 @@ def golden_command() -> None:
 @click.option(
     "--runner",
     metavar="MODULE:FUNCTION",
-    help="Function that answers; the current folder is searched too [none: check FILE only].",
+    help="Function that answers; the current folder is searched too. Without it, FILE is only "
+    "checked.",
 )
 @click.option(
     "--concurrency",
@@ -74,7 +75,7 @@ def golden_command() -> None:
     help="Threshold for each case and for the average.",
 )
 @click.option(
-    "--timeout", type=float, metavar="S", help="Time limit per case in seconds [no limit]."
+    "--timeout", type=float, metavar="S", help="Time limit per case in seconds. [default: no limit]"
 )
 @click.option("--ci", is_flag=True, help="Print one line per case, for the log of a CI job.")
 @click.option("--gate", is_flag=True, help="Fail on low scores even without --runner.")
@@ -243,9 +244,13 @@ def diff_command(old: str, new: str, form: str) -> None:
     type=click.Choice(["tags"]),
     help="Hold out this share of the cases with each set of tags.",
 )
-@click.option("--rest-file", metavar="FILE", help="File for the other cases [NAME.rest.json].")
 @click.option(
-    "--holdout-file", metavar="FILE", help="File for the held-out cases [NAME.holdout.json]."
+    "--rest-file", metavar="FILE", help="File for the other cases. [default: NAME.rest.json]"
+)
+@click.option(
+    "--holdout-file",
+    metavar="FILE",
+    help="File for the held-out cases. [default: NAME.holdout.json]",
 )
 def split_command(
     file: str,

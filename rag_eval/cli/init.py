@@ -31,7 +31,7 @@ _data_flag = click.option(
 _config_flag = click.option(
     "--config",
     metavar="FILE",
-    help="Score with the options in this TOML file [--profile grounded].",
+    help="Score with the options in this TOML file. [default: --profile grounded]",
 )
 _directory_flag = click.option(
     "--directory", metavar="DIR", default=".", show_default=True, help="Root of the repository."

@@ -118,25 +118,26 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
 @click.option(
     "--variant",
     metavar="NAME",
-    help="SCORES is a report of omk: the variant whose judge scores to use [the first].",
+    help="SCORES is a report of omk: the variant whose judge scores to use. [default: the first]",
 )
 @click.option(
     "--threshold",
     type=A_NUMBER,
     metavar="X",
-    help="Lowest score that is good [default: the verdicts in SCORES].",
+    help="Lowest score that is good. [default: the verdicts in SCORES]",
 )
 @click.option(
     "--label-threshold",
     type=A_NUMBER,
     metavar="X",
-    help="Lowest label that is good, on the scale of the scores [that of the scores, or 0.5].",
+    help="Lowest label that is good, on the scale of the scores. [default: --threshold, or 0.5]",
 )
 @click.option(
     "--scale",
     metavar="MIN:MAX",
     callback=_scale,
-    help="Smallest and largest label, which become 0 and 1 [from the metadata of the labels].",
+    help="Smallest and largest label, which become 0 and 1. "
+    "[default: from the metadata of the labels]",
 )
 @click.option(
     "--measurement",

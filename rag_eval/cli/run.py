@@ -36,7 +36,7 @@ _OTHER_PROFILE: Final = (
 )
 
 
-_STORE_HELP: Final = f"{declared(RunOptions)['store'].flag_text[:-1]} [{DEFAULT_STORE}]."
+_STORE_HELP: Final = f"{declared(RunOptions)['store'].flag_text} Without FILE: {DEFAULT_STORE}."
 
 
 @click.command("run", epilog=EXIT_CODES)

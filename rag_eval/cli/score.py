@@ -42,7 +42,7 @@ _OF_WRITING: Final = declared(ScoreFileOptions).keys() - declared(RunOptions)
     "--format",
     "form",
     type=click.Choice(["jsonl", "csv"]),
-    help="Format of the rows on standard output, for DST - [jsonl].",
+    help="Format of the rows on standard output, for DST -. [default: jsonl]",
 )
 @click.option("--quiet", is_flag=True, help="Print no table, progress or notes, only errors.")
 def score_command(source: str, target: str, **flags: Any) -> int:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 )
 @click.argument("data", metavar="DATA")
 @flag_of(
-    declared(ConfigOptions)["metrics"], help="Metrics whose fields must be present [the seven]."
+    declared(ConfigOptions)["metrics"],
+    help="Metrics whose fields must be present. [default: the seven]",
 )
 @flag_of(
     declared(ConfigOptions)["profile"],

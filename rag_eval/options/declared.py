@@ -224,7 +224,7 @@ class Option:
         """The help of its flag, which ends with the default in brackets."""
         text = self.flag_help or self.help
         default = "" if self.flag_name.startswith("--no-") else self.default_text
-        return _REFERENCE.sub(_as_flag, f"{text[:-1]} [{default}]." if default else text)
+        return _REFERENCE.sub(_as_flag, f"{text} [default: {default}]" if default else text)
 
     @property
     def text(self) -> str:

@@ -282,7 +282,9 @@ class Measurability:
             )
         if near:
             columns = " and ".join(map(repr, near.values()))
-            return f"{lacks}; did you mean {columns}? Use {self._mapped(near)}"
+            them = "it" if len(near) == 1 else "them"
+            how = f"Rename {them}, or pass {self._mapped(near)}"
+            return f"{lacks}, but {pronoun} {has} {columns}. {how}"
         if not self._in_memory and len(lacking) > 1 and any(map(_is_sentence, unused)):
             return (
                 f"{source} seems to have no header row: its first line is {listed(unused)!r}. Add "

@@ -197,7 +197,7 @@ def test_a_column_of_a_name_that_is_nearly_ours(tmp_path: Path) -> None:
     )
     message = refused(data, tmp_path / "s.jsonl", "--quiet")
     assert message == (
-        f"{data} has no 'answer' field; did you mean 'anwser'? Use --map answer=anwser"
+        f"{data} has no 'answer' field, but it has 'anwser'. Rename it, or pass --map answer=anwser"
     )
     message = refused(data, tmp_path / "s.jsonl", "--quiet", "--map", "answer=answr")
     assert "the samples have no field 'answr'; did you mean 'anwser'" in message

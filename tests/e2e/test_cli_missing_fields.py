@@ -33,7 +33,7 @@ MISSPELT = {**{name: FULL[name] for name in ("question", "contexts")}, "anwser":
 QUESTION_AND_ANSWER = {name: FULL[name] for name in ("question", "answer")}
 NOT_MEASURED = "not measured: context_recall, answer_correctness (no ground truth)"
 FIELDS = "fields: question=question, answer=answer, contexts=contexts"
-DID_YOU_MEAN = "has no 'answer' field; did you mean 'anwser'? Use --map answer=anwser"
+DID_YOU_MEAN = "has no 'answer' field, but it has 'anwser'. Rename it, or pass --map answer=anwser"
 COMMANDS = ("run", "score", "validate")
 
 
@@ -74,7 +74,8 @@ def test_files_of_any_kind_name_the_column(name: str, tmp_path: Path) -> None:
 
         pyarrow.parquet.write_table(pa.Table.from_pylist([MISSPELT]), data)
     with pytest.raises(
-        InputError, match=r"no 'answer' field; did you mean 'anwser'\? Use --map answer=anwser"
+        InputError,
+        match=r"no 'answer' field, but it has 'anwser'\. Rename it, or pass --map answer=anwser",
     ):
         run_file(data, profile="grounded")
 
@@ -320,7 +321,7 @@ def test_contexts_that_only_later_rows_have_are_not_passed_over(
 
 def test_a_misspelt_ground_truth_is_asked_about(tmp_path: Path) -> None:
     data = written(tmp_path, [{**NO_TRUTH, "ground_thruth": "x"}])
-    with pytest.raises(InputError, match="Use --map ground_truth=ground_thruth"):
+    with pytest.raises(InputError, match="Rename it, or pass --map ground_truth=ground_thruth"):
         run_file(data)
 
 
@@ -459,7 +460,7 @@ def test_a_file_of_which_nothing_can_be_measured_is_an_error(tmp_path: Path) -> 
 
 
 def test_invalid_rows_that_are_skipped_do_not_hide_the_missing_column(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Use --map answer=anwser"):
+    with pytest.raises(InputError, match="Rename it, or pass --map answer=anwser"):
         run_file(written(tmp_path, [MISSPELT] * 3), skip_invalid=True)
 
 
@@ -491,7 +492,7 @@ def test_a_batch_names_the_misspelt_key() -> None:
     with pytest.raises(NotMeasuredError) as caught:
         evaluate_batch([MISSPELT] * 2, profile="grounded")
     assert str(caught.value) == (
-        "the samples have no 'answer' field; did you mean 'anwser'? Use "
+        "the samples have no 'answer' field, but they have 'anwser'. Rename it, or pass "
         "mapping={'answer': 'anwser'}"
     )
     assert caught.value.report.n_rows == 2
@@ -499,7 +500,7 @@ def test_a_batch_names_the_misspelt_key() -> None:
 
 def test_a_frame_names_the_misspelt_column() -> None:
     pd = pytest.importorskip("pandas")
-    with pytest.raises(NotMeasuredError, match="Use mapping="):
+    with pytest.raises(NotMeasuredError, match="pass mapping="):
         evaluate_batch(pd.DataFrame([MISSPELT] * 2), profile="grounded")
 
 

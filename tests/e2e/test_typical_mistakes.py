@@ -239,7 +239,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     *(
         (
             command,
-            "typo.jsonl has no 'answer' field; did you mean 'anwser'? Use --map answer=anwser",
+            "typo.jsonl has no 'answer' field, but it has 'anwser'. Rename it, or pass "
+            "--map answer=anwser",
         )
         for command in (
             "run typo.jsonl",

@@ -84,7 +84,7 @@ def test_fields_of_other_names_and_none_that_is_missing() -> None:
     assert found.unnest("rag_eval").to_dicts() == expected()
     misspelt = FRAME.rename({"answer": "anwser"})
     for frame in (misspelt, misspelt.lazy()):
-        with pytest.raises(Exception, match=r"did you mean 'anwser'\? Use mapping="):
+        with pytest.raises(Exception, match=r"have 'anwser'\. Rename it, or pass mapping="):
             frame.with_columns(rag_scores(METRICS)).lazy().collect()
     allowed = misspelt.select(rag_scores(METRICS, allow_missing=True)).unnest("rag_eval")
     assert set(allowed["faithfulness_null_reason"]) == {"missing_field"}
