@@ -339,7 +339,6 @@ def _report(
         reason = f"{decisive.reason} (against {decisive.name})"
     else:
         status, held, reason = _without_baseline(run, options.policy, len(guards))
-        notices.append("no baseline was found; only the guards decide")
     if broken is not None:
         reason = broken if held else f"{reason}; {broken}"
     for verdict in verdicts:

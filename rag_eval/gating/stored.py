@@ -27,6 +27,7 @@ from rag_eval.runs.store import RunStore
 from rag_eval.runs.store_names import DEFAULT_PIN, LATEST
 
 _HASH_DIGITS: Final = 12
+_NO_BASELINE: Final = "no baseline was found"
 
 
 def gate_stored(
@@ -91,6 +92,12 @@ def gate_stored(
         )
         options["alpha"] = spending.level
     report = gate(run, [*baselines, *extra], **options)
+    if not report.baselines:
+        if report.passed:
+            then = ". This run becomes the baseline for later gates: check it by hand"
+        else:
+            then = ", so only the guards decide"
+        notes.append(_NO_BASELINE + then)
     store.set_status(record.run_id, "passed" if report.passed else "failed")
     return replace(report, notices=(*report.notices, *notes), spending=spending)
 
@@ -129,6 +136,8 @@ def gate_against_store(
             "the last passing run"
         )
     report = gate(new, [*baselines, *extra], id_field=id_field, **options)
+    if not report.baselines:
+        notes.append(f"{_NO_BASELINE}, so only the guards decide")
     return replace(report, notices=(*report.notices, *notes))
 
 

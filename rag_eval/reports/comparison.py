@@ -114,7 +114,7 @@ def _table(comparison: RunComparison, console: Console) -> Table:
     # Keeps the level in one line of the header.
     level = f"[{comparison.options.level * 100:g}\N{NO-BREAK SPACE}%]"
     heads = ("old", "new", f"difference {level}", "adjusted p")
-    table = number_table(console, *heads, last="verdict")
+    table = number_table(console, *heads, last="status")
     within = None
     for change in comparison.changes:
         if change.slice != within:
@@ -315,7 +315,7 @@ def comparison_markdown(
     lines = []
     if comparison.paired:
         lines += [f"{markdown_text(line)}  " for line in _rows_lines(comparison)] + [""]
-    heads = ("metric", "old", "new", f"difference [{level}]", "adjusted p", "verdict")
+    heads = ("metric", "old", "new", f"difference [{level}]", "adjusted p", "status")
     rows = (
         (
             markdown_text(_name(change)),

@@ -191,7 +191,15 @@ def print_gates(gates: Iterable[GateOutcome], console: Console) -> None:
     """Print one line per gate, failures first."""
     for gate in sorted(gates, key=lambda gate: gate.held):
         text = Text("PASS", "green") if gate.held else Text("FAIL", "bold red")
-        print_line(console, text.append(f"  {plain_text(gate.message)}", "default"))
+        # Against a baseline a message begins with a status, as the first line of a verdict does.
+        status, is_against, rest = gate.message.partition(": ")
+        if gate.gate == "regression" and is_against:
+            text.append(f"  {plain_text(status)}", "bold").append(
+                f"  {plain_text(rest)}", "default"
+            )
+        else:
+            text.append(f"  {plain_text(gate.message)}", "default")
+        print_line(console, text)
 
 
 def number_table(console: Console, *columns: str, first: str = "metric", last: str = "") -> Table:

@@ -305,9 +305,12 @@ def test_a_store_from_the_first_run_on(tmp_path: Path, monkeypatch: pytest.Monke
     first = gate("--store", "--run", "latest")
     assert first.exit_code == 0, first.stderr
     assert first.stdout.startswith("PASS  NEW  no baseline to compare with")
+    becomes = "This run becomes the baseline for later gates: check it by hand"
+    assert f"note: no baseline was found. {becomes}" in first.stderr.replace("\n  ", " ")
     kept(12)
     second = gate("--store", "--run", "latest")
     assert second.exit_code == 1, second.stdout + second.stderr
+    assert "no baseline was found" not in second.stderr
     listed = json.loads(rag_eval("history", "--format", "json").stdout)["runs"]
     assert [run["status"] for run in listed] == ["failed", "passed"]
     # A run that failed is no baseline of the next.

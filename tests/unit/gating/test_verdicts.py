@@ -181,7 +181,7 @@ def at(name: str, shift: float, noise: int = 0) -> Any:
 def test_without_a_baseline_the_guards_alone_decide() -> None:
     report = gate(ten())
     assert (report.status, report.passed) == ("NEW", True)
-    assert "no baseline was found; only the guards decide" in report.notices
+    assert (report.reason, report.notices) == ("no baseline to compare with", ())
     assert gate(ten(), policy="regtrace").status == "new"
     solo = gate(ten(), policy="omk")
     assert (solo.status, solo.passed) == ("SOLO", False)
