@@ -176,7 +176,7 @@ def test_runs_of_one_profile_are_compared(tmp_path: Path, data: Path) -> None:
     means = {line.split()[0]: line.split()[1:4] for line in done.stdout.splitlines() if line}
     for name, mean in (("faithfulness", "0.480"), ("unsupported_names", "0.500")):
         assert means[name] == [mean, mean, "0.000"]
-    assert means["composite"][2] == "+0.000"
+    assert means["composite"][2] == "0.000"
     assert not means.keys() & {"passed", "noise_sensitivity"}
 
 
