@@ -117,7 +117,7 @@ KERNEL_TESTS := tests/differential tests/properties tests/conformance tests/unit
 	tests/unit/retrieval/test_rankings.py tests/unit/scorers/test_retrieval_scorers.py tests/unit/stats/test_resampling.py \
 	tests/unit/stats/test_bootstrap.py tests/unit/stats/test_paired.py
 BESIDE := tar -cf - --exclude='*.so' --exclude=__pycache__ rag_eval tests _native benchmarks tools \
-	examples setup.py pyproject.toml README.md Makefile
+	docs examples setup.py pyproject.toml README.md Makefile
 
 sanitize: sanitized ## run the kernel tests under ASan and UBSan
 	$(SANITIZED_PYTHON) -m pytest $(ON_ALL_CORES) --timeout=1200 --hypothesis-profile many -m '' $(KERNEL_TESTS)

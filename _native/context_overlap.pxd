@@ -47,7 +47,7 @@ cdef inline void share_lanes(probes_t* probes, gram_kind_t* kind, const token_t*
 
 
 cdef inline int share_lists(probes_t* probes, gram_kind_t* kind, const token_t* distinct,
-                            Py_ssize_t n_distinct) noexcept nogil:
+                            Py_ssize_t n_distinct, bint touch) noexcept nogil:
     cdef Py_ssize_t n_known = 0, i
     cdef token_t n_ids = <token_t> kind.n_ids
     if reserve(<void**> &probes.known, &probes.known_capacity, n_distinct + 1, sizeof(token_t)):
@@ -57,8 +57,19 @@ cdef inline int share_lists(probes_t* probes, gram_kind_t* kind, const token_t* 
         probes.known[n_known] = distinct[i]
         n_known += distinct[i] < n_ids
     for i in range(n_known):
+        if touch:
+            touch_probes(probes, kind, probes.known[i])
         share_id(kind, probes.known[i])
     return 0
+
+
+cdef inline void touch_probes(probes_t* probes, const gram_kind_t* kind, token_t id) noexcept nogil:
+    """List the probes that share something for the first time: all are not looked at."""
+    cdef int64_t at
+    for at in range(kind.list_offsets[id], kind.list_offsets[id + 1]):
+        # Written always and kept when this is the probe's first.
+        probes.touched[probes.n_touched] = kind.lists[at]
+        probes.n_touched += kind.shared[kind.lists[at]] == 0
 
 
 cdef inline void share_id(gram_kind_t* kind, token_t id) noexcept nogil:
@@ -71,7 +82,7 @@ cdef inline int share(probes_t* probes, gram_kind_t* kind, const token_t* distin
                       Py_ssize_t n_distinct) noexcept nogil:
     """Count, per probe, the context's distinct n-grams that the probe has; 0, or -1."""
     if not probes.in_lanes:
-        return share_lists(probes, kind, distinct, n_distinct)
+        return share_lists(probes, kind, distinct, n_distinct, False)
     share_lanes(probes, kind, distinct, n_distinct)
     return 0
 
@@ -80,8 +91,9 @@ cdef inline int share_tokens(probes_t* probes, const counts_t* context) noexcept
     """Count the distinct tokens that each probe shares, and list the probes that share any."""
     cdef int64_t probe
     probes.kinds[0].n_context = context.n_distinct
-    if share(probes, &probes.kinds[0], context.distinct, context.n_distinct):
-        return -1
+    if not probes.in_lanes:
+        return share_lists(probes, &probes.kinds[0], context.distinct, context.n_distinct, True)
+    share_lanes(probes, &probes.kinds[0], context.distinct, context.n_distinct)
     for probe in range(probes.n_probes):
         # Written always and kept where something is shared.
         probes.touched[probes.n_touched] = <token_t> probe
