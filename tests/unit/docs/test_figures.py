@@ -163,6 +163,23 @@ def test_the_red_builds_of_the_node_policy_are_simulated_ones() -> None:
     )
 
 
+def test_what_spending_alpha_saves_and_costs_is_simulated() -> None:
+    page = (ROOT / "benchmarks" / "statistics" / "RESULTS.md").read_text("utf-8")
+
+    def shares(what: str) -> list[str]:
+        (found,) = re.findall(rf"^\| {what} \| ([0-9.]+) \| ([0-9.]+) \|$", page, re.MULTILINE)
+        return [f"{100 * float(share):.0f} %" for share in found]
+
+    each, spent = shares("nothing: any alarm in 20 gates")
+    first, last = (shares(f"one metric falls by 0.15 at gate {n}: found there") for n in (1, 20))
+    said = prose("decisions.md")
+    assert f"a false alarm in {each} of the lines, and gates with `--spend` in {spent}." in said
+    assert (
+        f"at the first gate in {' and '.join(first)}, and at the 20th in {' and '.join(last)}"
+        in said
+    )
+
+
 def test_speed_beside_plain_python_is_the_measured_one() -> None:
     ratio = measured("| 7 metrics, `overlap`, 1 thread, typical | ≥ 20 × plain Python |")[0]
     page = prose("how-to/migrate-from-rag-eval-node-ts.md")
