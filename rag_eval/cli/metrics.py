@@ -78,3 +78,9 @@ def metrics_command(
                 print_metric(entry, console_for())
         else:
             print_metrics(entries, console_for())
+            other = next(name for name in PROFILES if name != profile)
+            click.echo(
+                f"metrics of rag_eval are described as in the {profile} profile; for {other}: "
+                f"--profile {other}",
+                err=True,
+            )

@@ -262,10 +262,16 @@ def _check_agreed(fits: list[_Fit]) -> None:
     if len(readings) < 2:
         return
     agreed = set.intersection(*(set(fit.texts().items()) for fit in readings))
-    shown = []
-    for fit in readings:
-        own = [f"{name}={path}" for name, path in fit.texts().items() if (name, path) not in agreed]
-        shown.append(f"{fit.schema} ({listed(own)})")
+    differing = [
+        {k: path for k, path in fit.texts().items() if (k, path) not in agreed} for fit in readings
+    ]
+    if all(len(own) == 1 for own in differing) and len(set.union(*map(set, differing))) == 1:
+        ((name, _),) = differing[0].items()
+        raise _ambiguous(name, [own[name] for own in differing])
+    shown = [
+        f"{fit.schema} ({listed(f'{name}={path}' for name, path in own.items())})"
+        for fit, own in zip(readings, differing, strict=True)
+    ]
     raise InputError(
         f"columns can be read in {len(shown)} ways: {', '.join(shown)}; choose one with "
         + " or ".join(f"--schema {fit.schema}" for fit in readings)

@@ -271,10 +271,6 @@ def test_schemas_that_read_the_columns_alike_are_no_ambiguity() -> None:
             "input expected_output context",
             "deepeval (ground_truth=expected_output), autoevals (contexts=context)",
         ),
-        (
-            "input output context expected reference",
-            "autoevals (ground_truth=expected), langchain (ground_truth=reference)",
-        ),
         # Two answers.
         (
             "question answer user_input response retrieved_contexts",
@@ -297,6 +293,18 @@ def test_ambiguity(columns: str, wanted: str) -> None:
     )
     for name in schemas:
         assert field_map(columns.split(), schema=name).schema == name
+
+
+def test_where_only_one_field_is_in_doubt_its_columns_are_named() -> None:
+    columns = ["input", "output", "context", "expected", "reference"]
+    with pytest.raises(InputError) as caught:
+        field_map(columns)
+    assert str(caught.value) == (
+        "2 columns may be ground truth: expected, reference; choose one with "
+        "--map ground_truth=expected or --map ground_truth=reference"
+    )
+    for name in ("expected", "reference"):
+        assert field_map(columns, mapping={"ground_truth": name}).paths["ground_truth"] == name
 
 
 def test_ambiguity_ends_with_a_name_or_a_mapping() -> None:
