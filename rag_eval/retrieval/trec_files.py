@@ -8,6 +8,7 @@ a line of a run ``query Q0 document rank score tag``; names are UTF-8. Files may
 from __future__ import annotations
 
 import math
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NoReturn, TypeVar
@@ -84,8 +85,10 @@ def write_run(
     """
     last = _name(tag, "tag")
     with atomic_file(path) as file:
-        for query, ranking in run.items():
+        for number, (query, ranking) in enumerate(run.items()):
             name = _name(query, "query")
+            if number == 0 and name.startswith(BOM_UTF8):
+                file.write(BOM_UTF8)  # readers take off the first one, which is no part of a name
             lines = [
                 b"%b Q0 %b %d %b %b\n"
                 % (name, _name(document, "document"), rank, repr(score).encode(), last)

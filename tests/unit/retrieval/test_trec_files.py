@@ -116,6 +116,12 @@ def test_a_run_that_is_written_is_read_back(
     assert read_run(path) == run
 
 
+def test_a_query_that_begins_with_a_byte_order_mark_keeps_it(tmp_path: Path) -> None:
+    run = {"\ufeff": {"a": 1.0}, "\ufeffq": {"b": 2.0}}
+    write_run(tmp_path / "run.txt", run)
+    assert read_run(tmp_path / "run.txt") == run
+
+
 def test_a_run_is_written_as_trec_eval_would_rank_it(tmp_path: Path) -> None:
     path = tmp_path / "run.gz"
     write_run(path, {"q": {"a": 1, "b": 2.5, "c": 1.0}, 7: ["x", "y", "x"]}, tag="mine")
