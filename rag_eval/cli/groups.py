@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -33,6 +34,12 @@ class CommandGroup(rich_click.RichGroup):
         """
         name, is_asked = args[0], not ctx.resilient_parsing  # a shell that completes takes no error
         if is_asked and self.get_command(ctx, name) is None and not name.startswith("-"):
+            if any(each.name == "store" for each in self.params) and Path(name).exists():
+                raise click.UsageError(
+                    f"{ctx.info_name} has no command {name!r}; to name a store: "
+                    f"{ctx.command_path} --store {name}",
+                    ctx,
+                )
             meant = self.guessed.get(name.lower())
             near = [meant] if meant else self.list_commands(ctx)
             raise click.UsageError(f"No such command {name!r}{hint(meant or name, near)}", ctx)

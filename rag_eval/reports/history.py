@@ -68,7 +68,10 @@ def print_run_record(record: RunRecord, console: Console, *, is_last_passing: bo
     if record.git_commit is not None:
         parts.append(Text(commit_text(record)))
     parts.append(Text(counted(record.n_rows, "row")))
-    parts += [Text(dataset_text(record.dataset_hash)), Text(settings_text(record))]
+    settings = (
+        settings_text(record) if record.signature is None else f"settings {settings_text(record)}"
+    )
+    parts += [Text(dataset_text(record.dataset_hash)), Text(settings)]
     if roles := roles_text(record, is_last_passing):
         parts.append(Text(roles, "cyan"))
     print_parts(console, parts, first="")
@@ -87,7 +90,7 @@ def print_trends(trends: Trends, console: Console) -> None:
     marks = {"passed": "✓", "failed": "✗"}
     width = max(len(plain_text(trend.name)) for trend in trends.metrics)
     states = "".join(marks.get(record.state, "·") for record in trends.records[-_MOST_BLOCKS:])
-    print_line(console, f"{'✓ passed, ✗ failed'[:width]:{width}}  {states}")
+    print_line(console, f"{'gate'[:width]:{width}}  {states}  (✓ passed, ✗ failed, · no gate)")
     for trend in trends.metrics:
         shown = trend.means[-_MOST_BLOCKS:]
         blocks = in_blocks([None if mean is None else mean.mean for mean in shown])

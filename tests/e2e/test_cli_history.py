@@ -199,12 +199,20 @@ def test_history_says_what_each_run_serves_as() -> None:
     signature = RunStore(create=False).record(first).signature
     assert signature is not None
     assert re.fullmatch("overlap:1 [0-9a-f]{6}", signature.short)
-    both = ["feat/x", "6", "rows", "dataset", digits, *signature.short.split()]
+    both = ["feat/x", "6", "rows", "dataset", digits, "settings", *signature.short.split()]
     shown = " ".join(done.stdout.split("\n\ntrends over 2 runs")[0].split())
     newer, older = shown[: shown.index(first)].split(), shown[shown.index(first) :].split()
     means = ["faithfulness", "0.667,", "context_recall", "1.000"]
     assert newer[:1] + newer[3:] == [second, "failed", *both, "pinned", "(default)", *means]
     assert older[:1] + older[3:] == [first, "passed", *both, "last", "passing", *means]
+
+
+def test_a_store_named_as_a_command_is_told_where_it_goes() -> None:
+    run("--store", "mine.sqlite")
+    done = invoke("history", "mine.sqlite")
+    assert done.exit_code == 2
+    assert "to name a store: rag-eval history --store mine.sqlite" in done.stderr
+    assert invoke("history", "--store", "mine.sqlite").exit_code == 0
 
 
 def test_history_as_json_and_by_its_filters() -> None:
@@ -243,7 +251,7 @@ def test_trends_have_sparklines_verdicts_and_changes_in_every_form() -> None:
     ids = stored(10)
     shown = invoke("history").stdout.split("trends over 10 runs, oldest first\n")[1]
     lines = {line.split()[0]: line.split() for line in shown.splitlines()}
-    assert lines["✓"][-1] == "✗✓" * 5
+    assert lines["gate"][1:] == ["✗✓" * 5, "(✓", "passed,", "✗", "failed,", "·", "no", "gate)"]
     assert lines["faithfulness"][1] == "█" * 5 + "▁" * 5
     assert f"changed at {ids[5]}: 0.400 → 0.200, p 0.0" in shown
     table = list(csv.DictReader(io.StringIO(invoke("history", "--format", "csv").stdout)))
