@@ -324,13 +324,19 @@ def _notes(
     unknown = [run.name for run in unsigned if not _is_of_result_file(run)]
     if unknown:
         notes.append(unknown_settings(unknown[0] if len(unknown) == 1 else ""))
-    if wanted is None and (other := set(old.metrics) ^ set(new.metrics)):
+    other = set(old.metrics) ^ set(new.metrics)
+    if wanted is None and other:
         what = "" if other <= set(DIAGNOSTIC_IDS) else "composite scores and "
         notes.append(
             f"only one run has {', '.join(sorted(other))}: {what}row verdicts are not compared"
         )
-    weights = weight_differences(old, new)
-    differ = [*weights, *threshold_differences(old, new)]
+    # Those of a metric that only one run has are said with it.
+    known = tuple(f" of {name}: " for name in other)
+    weights = [each for each in weight_differences(old, new) if not any(n in each for n in known)]
+    differ = [
+        *weights,
+        *(each for each in threshold_differences(old, new) if not any(n in each for n in known)),
+    ]
     if differ and wanted is None and not force:
         notes.append(
             f"thresholds or weights differ ({'; '.join(differ)}): "

@@ -399,3 +399,16 @@ def test_flags_fit_the_number_of_runs(
     done = compare(*systems[:n_runs], *flags)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_what_only_one_run_measures_is_said_once(tmp_path: Path) -> None:
+    """A weight of 0 for each metric that was not asked for filled a paragraph."""
+    old = result_file(
+        tmp_path / "all.json", {"id": "a", **GOOD}, metrics="faithfulness,context_precision"
+    )
+    new = result_file(tmp_path / "one.json", {"id": "a", **GOOD}, metrics="faithfulness")
+    done = compare(old, new)
+    assert done.exit_code == 0
+    assert "only one run has" in done.stderr
+    assert "thresholds or weights differ" not in done.stderr
+    assert "scores differ in" not in done.stderr
