@@ -303,6 +303,7 @@ async def judge_row(
     ]
     try:
         found = dict(zip(order, await together(judging), strict=True))
+        await steps.finish()
     finally:
         await steps.close()
     return {metric: found[metric] for metric in wanted}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from rag_eval.judge.asking import Asker, Reply
+from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.samples import NullReason
@@ -145,7 +146,9 @@ class RowSteps:
     """Asks the judge about one row.
 
     What is shared is started by the first metric that wants it, which it counts for, and is
-    awaited by all of them: its failure is a failure of each.
+    awaited by all of them: its failure is a failure of each. What was started is answered even if
+    the metrics that wanted it have failed meanwhile, so that its reply, which is paid for, is kept
+    for the next run.
     """
 
     def __init__(self, asker: Asker, row: JudgedRow) -> None:
@@ -171,21 +174,40 @@ class RowSteps:
             self._shared[key] = asyncio.create_task(start())
         return self._shared[key]
 
+    async def finish(self) -> None:
+        """Wait for what was started and is wanted no more."""
+        await asyncio.gather(*map(_outcome, self._shared.values()))
+
     async def close(self) -> None:
-        """End what was started and is wanted no more."""
-        await end_all(list(self._shared.values()))
+        """End what was started."""
+        await _end_all(list(self._shared.values()))
 
 
 async def together(coroutines: Sequence[Coroutine[Any, Any, Value]]) -> list[Value]:
-    """What all of them give, in order; when one fails, the others are ended before it is raised."""
+    """What all of them give, in order.
+
+    A failed judgement is raised when the others have ended too, so that none of their replies is
+    lost. Any other exception ends the others.
+    """
     tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:
-        return list(await asyncio.gather(*tasks))
+        outcomes = await asyncio.gather(*map(_outcome, tasks))
     finally:
-        await end_all(tasks)
+        await _end_all(tasks)
+    values = [found for found in outcomes if not isinstance(found, JudgeFailure)]
+    if len(values) < len(outcomes):
+        raise next(found for found in outcomes if isinstance(found, JudgeFailure))
+    return values
 
 
-async def end_all(tasks: Sequence[asyncio.Task[Any]]) -> None:
+async def _outcome(wanted: Awaitable[Value]) -> Value | JudgeFailure:
+    try:
+        return await wanted
+    except JudgeFailure as failure:
+        return failure
+
+
+async def _end_all(tasks: Sequence[asyncio.Task[Any]]) -> None:
     """Cancel what still runs and wait for all; what they raise was, or need not be, heard."""
     for task in tasks:
         task.cancel()

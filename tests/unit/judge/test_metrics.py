@@ -23,6 +23,7 @@ from rag_eval.judge.metrics.replies import numbering_complaint
 from rag_eval.judge.reading import value_of
 from rag_eval.judge.rendering import PromptStyle, render
 from rag_eval.judge.replies import Tally, estimated_tokens
+from rag_eval.judge.steps import Fields, Step
 from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.results.judged import JudgedScore
@@ -595,6 +596,66 @@ def test_a_cancelled_row_leaves_nothing_behind() -> None:
 
     assert asyncio.run(cancelled()) == 1
     assert judge.in_flight == 0
+
+
+class LateJudge(StepJudge):
+    """Fails the first ask of a step at once; its other asks are answered late."""
+
+    def __init__(self, fails: str, failure: Exception) -> None:
+        super().__init__()
+        self._fails, self._failure = fails, failure
+        self.n_answered = 0
+
+    async def _reply(self, step: Step[Any], fields: Fields, mark: str) -> str:
+        if step.name == self._fails and self.steps.count(step.name) == 1:
+            raise self._failure
+        for _ in range(50):
+            await asyncio.sleep(0)
+        reply = await super()._reply(step, fields, mark)
+        self.n_answered += 1
+        return reply
+
+
+LIST_OF_30 = " ".join(f"Thing {n} is red." for n in range(30))
+
+
+@every_row(
+    ("fails", "metric", "row", "n_answered"),
+    [
+        # The ground truth's claims, or those of another one and the verdicts on them.
+        ("extract_claims", "answer_correctness", ROW, 1),
+        ("extract_claims", "context_recall", replace(ROW, ground_truths=["It is.", "So it is"]), 2),
+        # The second slice of a list.
+        ("verify_claims", "faithfulness", replace(ROW, answer=LIST_OF_30), 2),
+        ("useful_chunks", "context_precision", replace(ROW, contexts=["chunk"] * 30), 1),
+        ("match_claims", "answer_correctness", replace(ROW, answer=LIST_OF_30), 3),
+    ],
+)
+def test_what_was_asked_beside_a_failure_is_answered_and_so_not_paid_for_twice(
+    fails: str, metric: str, row: JudgedRow, n_answered: int
+) -> None:
+    judge = LateJudge(fails, JudgeFailure("refused", "I will not"))
+    found = judged(judge, row, metric)[metric]
+    assert (found.null_reason, found.message) == (NullReason.JUDGE_REFUSED, "I will not")
+    assert judge.n_answered == len(judge.steps) - 1 == n_answered
+
+
+@every_row(
+    ("fails", "metric", "n_answered"),
+    [
+        ("extract_claims", "answer_correctness", 0),
+        ("useful_chunks", "context_precision", 0),
+        ("verify_claims", "faithfulness", 1),  # the claims, before the verdicts on them
+    ],
+)
+def test_beside_a_judge_that_cannot_be_used_nothing_is_waited_for(
+    fails: str, metric: str, n_answered: int
+) -> None:
+    judge = LateJudge(fails, JudgeUnavailableError("no such model"))
+    row = replace(ROW, answer=LIST_OF_30, contexts=["chunk"] * 30)
+    with pytest.raises(JudgeUnavailableError, match="no such model"):
+        judged(judge, row, metric)
+    assert judge.n_answered == n_answered
 
 
 def test_a_failure_that_nobody_waited_for_is_not_reported_as_lost(
