@@ -3,7 +3,7 @@
 Cutting and numbering alternate in small chunks, so that what is known of a chunk's tokens stays in
 the first cache and a text of any size needs no array of their places.
 """
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memset
 
 from primitives cimport (
@@ -25,6 +25,7 @@ cdef extern from *:
 cdef enum:
     MAX_IDS = 0x3FFFFFFF   # tokens or n-grams that one row may hold
     MAX_PROBE = 128        # a longer run means keys chosen to collide: a new seed is taken
+    NO_TOKEN = -1          # a free slot
 
 
 cdef struct ends_t:
@@ -39,7 +40,7 @@ cdef struct token_key_t:
 
 
 cdef struct vocabulary_t:
-    # A slot holds the id of a token and 1; 0 is a free one. Keys lie densely by id.
+    # A slot holds the id of a token, or NO_TOKEN. Keys lie densely by id.
     token_t* slots
     int64_t n_slots            # in use, a power of two; half of them are filled at most
     int64_t n_allocated        # at least ``n_slots``
@@ -81,14 +82,13 @@ cdef inline int lay_out_slots(vocabulary_t* vocabulary, int64_t n_slots) noexcep
     vocabulary.allocated[0].size = 0
     vocabulary.keys = vocabulary.allocated + 1
     if n_slots > vocabulary.n_allocated:
-        slots = <token_t*> calloc(<size_t> n_slots, sizeof(token_t))
+        slots = <token_t*> malloc(<size_t> n_slots * sizeof(token_t))
         if slots == NULL:
             return -1
         free(vocabulary.slots)
         vocabulary.slots = slots
         vocabulary.n_allocated = n_slots
-    else:
-        memset(vocabulary.slots, 0, <size_t> n_slots * sizeof(token_t))
+    memset(vocabulary.slots, 0xFF, <size_t> n_slots * sizeof(token_t))
     vocabulary.n_slots = n_slots
     return 0
 
@@ -163,63 +163,57 @@ cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lo
             slot = home_slot(key.ends, key.size, vocabulary.seed, vocabulary.second_seed,
                              <uint64_t> (n_slots - 1))
             probes = 0
-            while vocabulary.slots[slot]:
+            while vocabulary.slots[slot] != NO_TOKEN:
                 slot = (slot + 1) & (n_slots - 1)
                 probes += 1
             if probes > MAX_PROBE:
                 break
-            vocabulary.slots[slot] = <token_t> id + 1
+            vocabulary.slots[slot] = <token_t> id
         if probes <= MAX_PROBE:
             return 0
         n_slots *= 2
 
 
 cdef struct chunk_t:
-    ends_t ends[CHUNK_TOKENS]
+    # Of the tokens that are not the one in their home slot.
+    uint64_t heads[CHUNK_TOKENS]
+    uint64_t tails[CHUNK_TOKENS]
     int64_t homes[CHUNK_TOKENS]
-    int64_t others[CHUNK_TOKENS]    # tokens that are not the one in their home slot
+    int64_t others[CHUNK_TOKENS]    # which they are
 
 
-cdef inline void find_homes(const vocabulary_t* vocabulary, const lowered_t* lowered,
-                            const int64_t* edges, Py_ssize_t n_tokens,
-                            chunk_t* chunk) noexcept nogil:
-    """Ends of a chunk's tokens, and the slots that they would like to stand in."""
+cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const lowered_t* lowered,
+                                   const int64_t* edges, Py_ssize_t n_tokens, chunk_t* chunk,
+                                   token_t* ids) noexcept nogil:
+    """Ids of the tokens that stand in the slots that they would like to stand in.
+
+    Returns how many of the ``others`` there are, every token past sixteen bytes among them.
+    """
     # In locals: the compiler cannot know that no store of the loop changes them.
     cdef const uint8_t* text = lowered.bytes
     cdef uint64_t slot_mask = <uint64_t> (vocabulary.n_slots - 1)
     cdef hash_t seed = vocabulary.seed, second_seed = vocabulary.second_seed
-    cdef int64_t begin, size
+    cdef const token_t* slots = vocabulary.slots
+    cdef const token_key_t* keys = vocabulary.keys
+    cdef const token_key_t* known
+    cdef int64_t begin, size, home
     cdef ends_t ends
-    cdef Py_ssize_t i
+    cdef token_t id
+    cdef Py_ssize_t n_others = 0, i
     for i in range(n_tokens):
         begin = edges[2 * i]
         size = edges[2 * i + 1] - begin
         ends = ends_of(text + begin, size)
-        chunk.homes[i] = home_slot(ends, size, seed, second_seed, slot_mask)
-        chunk.ends[i] = ends
-
-
-cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const int64_t* edges,
-                                   Py_ssize_t n_tokens, chunk_t* chunk,
-                                   token_t* ids) noexcept nogil:
-    """Ids of the tokens that stand in their home slot.
-
-    Returns how many of the ``others`` there are, every token past sixteen bytes among them.
-    """
-    cdef const token_t* slots = vocabulary.slots
-    cdef const token_key_t* keys = vocabulary.allocated
-    cdef const token_key_t* known
-    cdef Py_ssize_t n_others = 0, i
-    cdef int64_t size
-    cdef token_t slot
-    for i in range(n_tokens):
-        slot = slots[chunk.homes[i]]
-        known = &keys[slot]
-        size = edges[2 * i + 1] - edges[2 * i]
-        ids[i] = slot - 1
+        home = home_slot(ends, size, seed, second_seed, slot_mask)
+        id = slots[home]
+        known = &keys[id]
+        ids[i] = id
+        # Written always and kept where the token is another.
+        chunk.heads[n_others] = ends.head
+        chunk.tails[n_others] = ends.tail
+        chunk.homes[n_others] = home
         chunk.others[n_others] = i
-        n_others += ((known.ends.head ^ chunk.ends[i].head)
-                     | (known.ends.tail ^ chunk.ends[i].tail)
+        n_others += ((known.ends.head ^ ends.head) | (known.ends.tail ^ ends.tail)
                      | <uint64_t> (known.size ^ size)) != 0
     return n_others
 
@@ -237,8 +231,8 @@ cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowe
                                  const token_key_t* key, int64_t slot) noexcept nogil:
     """Id of one token, a new one if need be, probing from its home slot; -1 without memory."""
     cdef int64_t probes = 0, id
-    while vocabulary.slots[slot]:
-        id = vocabulary.slots[slot] - 1
+    while vocabulary.slots[slot] != NO_TOKEN:
+        id = vocabulary.slots[slot]
         if is_token(lowered, &vocabulary.keys[id], key):
             return id
         slot = (slot + 1) & (vocabulary.n_slots - 1)
@@ -248,7 +242,7 @@ cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowe
         return -1
     vocabulary.keys[id] = key[0]
     vocabulary.n_tokens = id + 1
-    vocabulary.slots[slot] = <token_t> (id + 1)
+    vocabulary.slots[slot] = <token_t> id
     # Growth comes first: reseeding a table that is half full would leave no room for the next key.
     if 2 * (id + 1) > vocabulary.n_slots:
         if rebuild_vocabulary(vocabulary, lowered, 2 * vocabulary.n_slots):
@@ -292,17 +286,17 @@ cdef inline Py_ssize_t add_new(vocabulary_t* vocabulary, const chunk_t* chunk,
     cdef int64_t id = vocabulary.n_tokens, other, begin, size, home
     while i < n_others:
         other = chunk.others[i]
-        home = chunk.homes[other]
+        home = chunk.homes[i]
         begin = edges[2 * other]
         size = edges[2 * other + 1] - begin
-        if size > 16 or slots[home]:
+        if size > 16 or slots[home] != NO_TOKEN:
             break
-        keys[id].ends = chunk.ends[other]
+        keys[id].ends.head = chunk.heads[i]
+        keys[id].ends.tail = chunk.tails[i]
         keys[id].begin = begin
         keys[id].size = size
-        ids[other] = <token_t> id
+        ids[other] = slots[home] = <token_t> id
         id += 1
-        slots[home] = <token_t> id
         i += 1
     vocabulary.n_tokens = id
     return i
@@ -322,8 +316,7 @@ cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered
     cdef hash_t seed
     if make_room(vocabulary, lowered, vocabulary.n_tokens + n_tokens):
         return -1
-    find_homes(vocabulary, lowered, edges, n_tokens, &chunk)
-    n_others = match_homes(vocabulary, edges, n_tokens, &chunk, ids)
+    n_others = match_homes(vocabulary, lowered, edges, n_tokens, &chunk, ids)
     seed = vocabulary.seed
     while True:
         # Another seed means that the table was laid out anew under way.
