@@ -83,6 +83,8 @@ def pin_command(run: str, name: str, store: str) -> None:
 def unpin_command(name: str, store: str) -> None:
     """Remove a pin; its run stays in the store.
 
+    A gate then compares only with the last passing run.
+
     \b
     Examples:
       rag-eval baseline unpin

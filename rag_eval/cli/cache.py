@@ -30,6 +30,8 @@ cache_flag = click.option(
 def cache_command() -> None:
     """Show or delete cached replies of LLM judges.
 
+    Replies are cached only by runs with --cache or --cache-file.
+
     \b
     Examples:
       rag-eval cache info
@@ -69,6 +71,8 @@ def info_command(file: str | None, form: str) -> None:
 @cache_flag
 def clear_command(file: str | None) -> None:
     """Delete all replies; later runs call their judge again.
+
+    Scores that were written stay as they are.
 
     \b
     Examples:

@@ -71,8 +71,10 @@ def calibrate_command(scores: str, labels: str, form: str, **options: Any) -> No
     Examples:
       rag-eval run samples.jsonl --profile grounded --output run.json
       head -n 1 labels.jsonl    # {"id": "q1", "label": 1, "document": "museum"}
-      rag-eval calibrate run.json labels.jsonl --metric faithfulness --output cal.json
-      rag-eval calibrate run.json labels.csv --metric faithfulness --precision 0.9
+      rag-eval calibrate run.json labels.jsonl --metric faithfulness \\
+        --output calibration.json
+      rag-eval calibrate run.json labels.csv --metric faithfulness \\
+        --precision 0.9
     """
     from rag_eval.calibration.labelled_files import calibrate_files
     from rag_eval.reports.console import console_for, print_calibration

@@ -52,6 +52,7 @@ _OF_TWO: Final = (
 @click.option(
     "--epsilon",
     type=float,
+    metavar="X",
     default=1e-9,
     show_default=True,
     help="Scores that differ by at most this are the same.",
@@ -59,6 +60,7 @@ _OF_TWO: Final = (
 @click.option(
     "--top",
     type=click.IntRange(0),
+    metavar="N",
     default=3,
     show_default=True,
     help="Number of rows to list: those with the largest effect on a mean.",
@@ -114,11 +116,11 @@ def compare_command(runs: tuple[str, ...], **options: Any) -> None:
     \b
     Examples:
       rag-eval compare last-week.jsonl today.jsonl
-      rag-eval compare old.parquet new.parquet --slice topic --cluster-by document
+      rag-eval compare old.csv new.csv --slice topic --cluster-by document
       rag-eval compare 'old-*.jsonl' 'new-*.jsonl' --margin faithfulness=0.01
       rag-eval compare old.json new.json --format json | jq '.changes[].delta'
       rag-eval compare old.json new.json --html compare.html
-      rag-eval compare bm25.json dense.json hybrid.json --sort answer_correctness
+      rag-eval compare bm25.json dense.json both.json --sort context_recall
     """
     if len(runs) < 2:
         raise click.UsageError("a comparison needs two or more runs: rag-eval compare OLD NEW")

@@ -84,7 +84,8 @@ from rag_eval.cli.printing import print_found, print_warnings
 def estimate_command(scores: str, labels: str, form: str, **options: Any) -> None:
     """Estimate the mean label of all rows, from the scores of all rows and labels of a few.
 
-    SCORES is any file that rag-eval compare reads. LABELS is the filled-in table from rag-eval
+    SCORES is a result file (.json, .jsonl) of run, or a score file (.jsonl, .csv, .parquet, .arrow)
+    of score; text files may be compressed (.gz, .zst). LABELS is the filled-in table from rag-eval
     labels sample; you may sort it, add columns and edit it in a spreadsheet. Labels of rows that
     were not drawn at random, such as the worst rows or those of a cascade, are an error: they do
     not represent the other rows.
@@ -95,10 +96,10 @@ def estimate_command(scores: str, labels: str, form: str, **options: Any) -> Non
 
     \b
     Examples:
-      rag-eval labels sample 100 run.jsonl -o labels.csv --with question --with answer
+      rag-eval labels sample 100 run.jsonl -o labels.csv --with answer
       rag-eval estimate run.jsonl labels.csv --metric faithfulness
-      rag-eval estimate new.jsonl new.csv --metric faithfulness --against old.jsonl \\
-        --against-labels old.csv
+      rag-eval estimate new.jsonl new.csv --metric faithfulness \\
+        --against old.jsonl --against-labels old.csv
     """
     from rag_eval.labels.estimating import estimate_labels
     from rag_eval.reports.console import console_for

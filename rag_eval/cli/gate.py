@@ -50,9 +50,16 @@ _GATES: Final = declared(RunOptions)
     metavar="ID",
     help="Gate this run of the store (an id or latest) and save there whether it passed.",
 )
-@click.option("--pin", default=DEFAULT_PIN, show_default=True, help="Name of the pinned run.")
+@click.option(
+    "--pin",
+    metavar="NAME",
+    default=DEFAULT_PIN,
+    show_default=True,
+    help="Name of the pinned run.",
+)
 @click.option(
     "--branch",
+    metavar="NAME",
     help="Branch on which to look for the last passing run first. [default: branch of the run]",
 )
 @click.option(
@@ -68,20 +75,22 @@ _GATES: Final = declared(RunOptions)
     "changed, the chance that any of them fails is at most alpha. Needs --run.",
 )
 @flag_of(
-    _GATES["policy"], help="Rule that decides the verdict; see above. [default: no-regression]"
+    _GATES["policy"],
+    help="Rule that decides the verdict: no-regression, non-inferior, omk, regtrace or node; see "
+    "above. [default: no-regression]",
 )
 @TEST_FLAGS
 @flag_of(_GATES["care"])
-@flag_of(_GATES["min_mean"], help="Guard: minimum mean of a metric.")
-@flag_of(_GATES["max_mean"], help="Guard: maximum allowed mean for a lower-is-better metric.")
-@flag_of(_GATES["min_pass_rate"], help="Guard: minimum share of samples that pass.")
+@flag_of(_GATES["min_mean"])
+@flag_of(_GATES["max_mean"])
+@flag_of(_GATES["min_pass_rate"])
 @click.option(
     "--max-null-rate",
     shell_complete=completed_number,
     multiple=True,
     callback=reading(null_rates),
     metavar="X|METRIC=X",
-    help="Guard: maximum share of rows without a score, for every metric or for one.",
+    help="Maximum share of rows without a score, for every metric or for one.",
 )
 @flag_of(_GATES["max_null_rise"])
 @flag_of(_GATES["max_missing_rows"])
@@ -89,7 +98,7 @@ _GATES: Final = declared(RunOptions)
     "--critical",
     multiple=True,
     metavar="ID|@FIELD=VALUE",
-    help="Guard: this row, or rows with this value of a field, must not fail (repeatable).",
+    help="This row, or rows with this value of a field, must not fail (repeatable).",
 )
 @click.option(
     "--critical-fails",
@@ -103,23 +112,25 @@ _GATES: Final = declared(RunOptions)
     _GATES["max_judge_failures"],
     default=0.0,
     show_default=True,
-    help="Guard: maximum share of failed judgements.",
+    help="Maximum share of failed judgements.",
 )
 @format_flag("table", "json", "markdown", text="Format of the verdict on stdout.")
 @report_flags
 def gate_command(new: str | None, **flags: Any) -> int:
     """Decide whether a run passes: check it against limits and compare it with baselines.
 
-    NEW and the baselines can be any file that rag-eval compare reads; a quoted pattern stands for
-    repeats of one run. To gate a run saved by rag-eval run --store, use --store --run latest. Put
-    NEW before --store, because a value after --store is read as the store's file.
+    NEW and the baselines are result files (.json, .jsonl) of run or of rag-eval-node-ts, score
+    files (.jsonl, .csv, .parquet, .arrow) of score, or committed baselines. Text files may be
+    compressed (.gz, .zst). A quoted pattern stands for repeats of one run. To gate a run saved by
+    rag-eval run --store, use --store --run latest. Put NEW before --store, because a value after
+    --store is read as the store's file.
 
     Policies:
 
     no-regression fails if a test shows a mean to be worse by more than the margin (default 0). The
     p values are adjusted for all metrics and slices: if nothing changed, at most 5 % of builds
-    fail. A drop of at most --tolerance passes. IMPROVED, NO CHANGE, INCONCLUSIVE and TOO FEW ROWS
-    pass; the smallest difference that is detectable with a power of 80 % is shown beside them.
+    fail. A drop of at most --tolerance passes. The column detectable is the smallest drop that a
+    test on as many rows finds with 80 % power.
 
     non-inferior passes only if the loss in every metric is shown to be smaller than the margin,
     which is required. Use it when a wrong pass costs more than a wrong failure. With too few rows
@@ -132,11 +143,29 @@ def gate_command(new: str | None, **flags: Any) -> int:
     omk, regtrace and node follow the rules of those tools. omk passes only if the composite score
     is shown to improve. regtrace fails if the mean composite score falls by more than 5 % of the
     baseline's. node fails if a mean gets worse by more than 0.05. These tools state no error rate,
-    so a simulated one is printed.
+    so a simulated one is printed. They have their own statuses, which are explained below the
+    table.
+
+    \b
+    Statuses of a metric or a run:
+      REGRESSED         a significant drop, larger than margin and tolerance
+      MISSING SCORES    rows with a score in the baseline have none now
+      MISSING ROWS      more than --max-missing-rows are missing
+      IMPROVED          a significant rise
+      NO CHANGE         all pairs have identical scores
+      WITHIN TOLERANCE  a significant drop, no larger than --tolerance
+      INCONCLUSIVE      no significant change; non-inferior: the loss may
+                        be larger than the margin
+      TOO FEW ROWS      too few rows differ for any test
+      NOT COMPARABLE    no row has a score in both runs
+      NON-INFERIOR      the loss is shown to be smaller than the margin
+      GUARD             only a limit such as --min-mean failed
+      NEW               there is no baseline yet
 
     If the only baseline is the last passing run, small losses add up, because each run becomes the
     next baseline. With a store, a run must therefore pass against both the last passing run and the
-    pinned one; to pin a run: rag-eval baseline pin. Without a baseline only the guards decide.
+    pinned one; to pin a run: rag-eval baseline pin. Without a baseline, only limits such as
+    --min-mean decide.
 
     Each gate has a chance of 5 % of a false alarm against each baseline, so 20 builds that change
     nothing have one more often than not. With --spend all gates since the pinned run share the 5 %.
@@ -145,10 +174,11 @@ def gate_command(new: str | None, **flags: Any) -> int:
     \b
     Examples:
       rag-eval gate today.jsonl --baseline main.jsonl
-      rag-eval gate 'today-*.jsonl' --baseline main.jsonl --critical q-17 --critical-fails 2
+      rag-eval gate 'today-*.jsonl' --baseline main.jsonl --critical q-17
       rag-eval gate --store --run latest --min-pass-rate 0.9
-      rag-eval gate today.json --baseline main.json --policy non-inferior --margin 0.02
-      rag-eval gate today.jsonl --baseline main.jsonl --critical @tag=safety --format markdown
+      rag-eval gate today.json --baseline main.json --policy non-inferior \\
+        --margin 0.02
+      rag-eval gate today.json --baseline main.json --critical @tag=safety
       rag-eval gate today.json --baseline main.json --junit gate.xml --github
       rag-eval gate today.json --baseline main.json --html gate.html
     """

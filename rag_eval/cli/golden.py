@@ -101,7 +101,7 @@ def run_command(
     \b
     Examples:
       rag-eval golden run examples/golden.json
-      rag-eval golden run golden.json --runner my_app:answer --concurrency 4 --ci
+      rag-eval golden run golden.json --runner my_app:answer --ci
     """
     from contextlib import redirect_stdout
 
@@ -267,7 +267,7 @@ def split_command(
     \b
     Examples:
       rag-eval golden split golden.yaml --by tags
-      rag-eval golden split golden.json --rest-file work.json --holdout-file held.json
+      rag-eval golden split golden.json --holdout 0.3 --holdout-file held.json
     """
     from rag_eval.golden.loading import load_golden_dataset
     from rag_eval.golden.split import split_golden_dataset

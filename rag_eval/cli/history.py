@@ -84,7 +84,7 @@ def history_command(
       rag-eval history --branch main --limit 5
       rag-eval history --limit 50 --html history.html
       rag-eval history --format csv --limit 1000 > history.csv
-      rag-eval history --format json | jq '.runs[] | [.createdAt, .means.faithfulness]'
+      rag-eval history --format json | jq '.runs[].means.faithfulness'
       rag-eval history prune --keep 100 --older-than 90d
     """
     if context.invoked_subcommand is not None:

@@ -81,7 +81,7 @@ def github_command(data: str, config: str | None, branch: str, directory: str, f
     \b
     Examples:
       rag-eval init github
-      rag-eval init github --data eval/samples.jsonl --config rag-eval.toml --force
+      rag-eval init github --data eval/samples.jsonl --config rag-eval.toml
     """
     text = _filled("github.yml", data, config, branch)
     path = _written(directory, ".github/workflows/rag-eval.yml", text, force)

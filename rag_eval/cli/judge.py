@@ -113,16 +113,17 @@ def check_command(address: str | None, **given: Any) -> int:
 def debias_check_command(data: str, **given: Any) -> int:
     """Judge rows of DATA with and without the length instruction in the prompt, and compare.
 
-    Every prompt that asks for a verdict says that length is no merit. This judges the same rows
-    with and without these words, and gives the mean difference with its interval. That is the
-    judge's sensitivity to the wording: a judge that ignores the words shows none, however much it
-    favours long answers. The partial correlation of score and length, given the native score, says
-    more of that; and --shuffles tells whether the order of the chunks moves the judge.
+    Every prompt that asks for a verdict tells the judge to ignore length. This judges the same rows
+    with and without that instruction, and prints the mean difference with its interval. The
+    difference measures how much the judge follows the instruction: a judge that ignores it has a
+    difference of 0, however much it favours long answers. How much it favours them is better shown
+    by the partial correlation of score and length, given the native score. --shuffles shows whether
+    the order of the contexts changes the verdicts.
 
     \b
     Examples:
       rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --rows 20
-      rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --shuffles 2
+      rag-eval judge debias-check data.jsonl --judge openai:gpt-5 --shuffles 2
     """
     from rag_eval.jobs.judge_checks import check_judge
 

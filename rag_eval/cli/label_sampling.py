@@ -54,7 +54,8 @@ from rag_eval.cli.printing import print_found
 def sample_command(n: int, scores: str, form: str, **options: Any) -> None:
     """Draw N rows of SCORES at random for labelling, without replacement.
 
-    SCORES is any file that rag-eval compare reads. The table records the probability with which
+    SCORES is a result file (.json, .jsonl) of run, or a score file (.jsonl, .csv, .parquet, .arrow)
+    of score; text files may be compressed (.gz, .zst). The table records the probability with which
     each row was drawn, so that a few labels can represent all rows. Fill in the column label (0 or
     1, or a grade), for example in a spreadsheet, and pass the file to rag-eval estimate. Keep all
     rows, and do not show the scores to the annotators.
@@ -64,8 +65,9 @@ def sample_command(n: int, scores: str, form: str, **options: Any) -> None:
 
     \b
     Examples:
-      rag-eval labels sample 100 run.jsonl -o labels.csv --with question --with answer
-      rag-eval labels sample 200 run.json -o draw.jsonl --by faithfulness --design strata
+      rag-eval labels sample 100 run.jsonl -o labels.csv --with answer
+      rag-eval labels sample 200 run.json -o draw.csv --design strata \\
+        --by faithfulness
     """
     from rag_eval.labels.sampling import sample_for_labels
     from rag_eval.reports.labels import draw_text

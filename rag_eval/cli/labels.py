@@ -77,6 +77,9 @@ def init_command(folder: str) -> None:
 def validate_command(source: str, form: str, **fields: str) -> int:
     """Check labels: list all errors of a folder, or the first error of a table.
 
+    A folder has YAML files, as written by rag-eval labels init. A table (.csv, .jsonl, .json) has
+    the columns id and label.
+
     \b
     Examples:
       rag-eval labels validate gold/anna
@@ -142,9 +145,10 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
 @click.option(
     "--measurement",
     type=click.Choice(["interval", "ordinal", "nominal", "ratio"]),
+    metavar="LEVEL",
     default="interval",
     show_default=True,
-    help="Level of measurement for alpha.",
+    help="Level of measurement for alpha: interval, ordinal, nominal or ratio.",
 )
 @click.option(
     "--judge",
@@ -168,8 +172,8 @@ def compare_command(labels: tuple[str, ...], scores: str, form: str, **options: 
     \b
     Examples:
       rag-eval labels compare gold/anna results.json --metric faithfulness
-      rag-eval labels compare gold/anna gold/ben scores.jsonl --metric faithfulness
-      rag-eval labels compare stars.csv run.json --metric faithfulness --scale 1:5
+      rag-eval labels compare gold/anna gold/ben run.json --metric faithfulness
+      rag-eval labels compare a.csv run.json --metric faithfulness --scale 1:5
     """
     from rag_eval.labels.label_files import compare_label_files
 

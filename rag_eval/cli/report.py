@@ -44,9 +44,9 @@ _GATES: Final = declared(RunOptions)
 def report_command(result: str, **flags: Any) -> None:
     """Write reports of RESULT, an output of run, without scoring again.
 
-    rag-eval run can write the same reports. If you set gates, the reports show a verdict, but it
-    does not change the exit code; use rag-eval gate for that. Without an output file, a Markdown
-    summary is printed.
+    RESULT is a .json or .jsonl file (also .gz or .zst). rag-eval run can write the same reports. If
+    you set gates, the reports show a verdict, but it does not change the exit code; use rag-eval
+    gate for that. Without an output file, a Markdown summary is printed.
 
     \b
     Examples:

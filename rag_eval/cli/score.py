@@ -48,19 +48,20 @@ _OF_WRITING: Final = declared(ScoreFileOptions).keys() - declared(RunOptions)
 def score_command(source: str, target: str, **flags: Any) -> int:
     """Score every sample in SRC and write a row of scores for each to DST.
 
-    SRC is a file of samples: .jsonl, .json, .csv, .parquet or .arrow, text also .gz or .zst; a
-    quoted pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. DST is .jsonl,
-    .csv, .parquet or .arrow by its suffix, or - for standard output. Both may be of any size:
-    memory levels off below 200 MB for text files and 450 MB for Parquet. --resume continues a run
-    that was interrupted, and its output is the same to the byte.
+    SRC is a file of samples: .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .arrow; a quoted pattern
+    such as "runs/*.jsonl"; or - for JSON lines on standard input. Text files may be compressed
+    (.gz, .zst). DST is .jsonl, .csv, .parquet or .arrow by its suffix, or - for standard output.
+    Both may be of any size: memory levels off below 200 MB for text files and 450 MB for Parquet.
+    --resume continues a run that was interrupted, and its output is the same to the byte.
 
-    Per row DST has the id (or the row's number, from 0), the --columns, per metric the score and
-    why it is null, the composite score, and whether the row passed. There is no gate here: see run.
+    Each row of DST has the id (or the number of the row, from 0), the --columns, for each metric
+    the score and the reason if it is null, the composite score, and whether the row passed. To set
+    gates, use rag-eval run.
 
     \b
     Examples:
       rag-eval score samples.jsonl scores.parquet --columns question,model
-      rag-eval score "shards/*.jsonl.gz" scores.jsonl --profile grounded --resume
+      rag-eval score "shards/*.gz" scores.jsonl --profile grounded --resume
       rag-eval score traces.parquet - --map answer=output | jq .composite_score
     """
     from rag_eval.reports.progress import shown_progress

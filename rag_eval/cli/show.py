@@ -34,7 +34,7 @@ _WORST: Final = 3
     "--worst",
     type=click.IntRange(0),
     metavar="N",
-    help=f"Without ID: number of lowest-scoring rows to show [{_WORST}].",
+    help=f"Without ID: number of lowest-scoring rows to show. [default: {_WORST}]",
 )
 @click.option(
     "--cluster-by",

@@ -49,10 +49,11 @@ def validate_command(
 ) -> int:
     """List every sample in DATA that cannot be scored, each with its first fault.
 
-    DATA is a file of samples: .jsonl, .json, .csv, .parquet or .arrow, text also .gz or .zst; a
-    quoted pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. Nothing is scored.
-    Which fields have to be there depends on the metrics; the fields that were recognised, the
-    metrics that they allow, and how many samples lack a field are printed as well.
+    DATA is a file of samples: .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .arrow; a quoted
+    pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. Text files may be
+    compressed (.gz, .zst). Nothing is scored. Which fields are required depends on the metrics.
+    This also prints the fields that were recognised, the metrics that they allow, and how many
+    samples lack a field.
 
     \b
     Examples:

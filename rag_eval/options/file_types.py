@@ -119,25 +119,23 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions,
         float | None,
         Option(
             SHARE,
-            "Gate: minimum share of samples that pass.",
+            "Minimum share of samples that pass.",
             noted=True,
         ),
     ]
     min_mean: Annotated[
         Mapping[str, float] | None,
-        Option(NUMBER_BY_METRIC, "Gate: minimum mean of a metric.", noted=True),
+        Option(NUMBER_BY_METRIC, "Minimum mean of a metric.", noted=True),
     ]
     max_mean: Annotated[
         Mapping[str, float] | None,
-        Option(
-            NUMBER_BY_METRIC, "Gate: maximum allowed mean for a lower-is-better metric.", noted=True
-        ),
+        Option(NUMBER_BY_METRIC, "Maximum allowed mean for a lower-is-better metric.", noted=True),
     ]
     max_judge_failures: Annotated[
         float | None,
         Option(
             SHARE,
-            "Gate: maximum share of failed judgements.",
+            "Maximum share of failed judgements.",
             unset="0 if another gate is set",
             noted=True,
         ),
@@ -146,8 +144,8 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions,
         Any,
         Option(
             FILE_OR_OBJECT,
-            "Gate: compare row by row with this earlier run (a result file or a table of scores), "
-            "by {policy}.",
+            "Compare row by row with this earlier run (a result file or a table of scores), by "
+            "{policy}.",
             takes="str, Path, BatchEvalResult or mapping",
             more="A mapping or a file without rows has only means, which are enough for "
             "{policy=node}.",

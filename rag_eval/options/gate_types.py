@@ -117,8 +117,10 @@ class PolicyOptions(PairedTestOptions, total=False):
         Policy | None,
         Option(
             choice(*POLICIES),
-            "Policy for the comparison with the baseline; see rag-eval gate.",
+            "Policy for the comparison with the baseline: no-regression, non-inferior, omk, "
+            "regtrace or node; see rag-eval gate.",
             default="no-regression",
+            metavar="POLICY",
             noted=True,
         ),
     ]

@@ -76,9 +76,11 @@ class JudgeOptions(TypedDict, total=False):
         EvaluationMode | None,
         Option(
             choice("heuristic", "llm", "hybrid", "cascade"),
-            "Who scores: native metrics; an LLM judge; a judge for some metrics; or a judge for "
-            "rows whose native score by {profile=grounded} is inconclusive.",
+            "Who scores: heuristic (native metrics), llm (an LLM judge), hybrid (a judge for some "
+            "metrics), or cascade (a judge for rows whose native score by {profile=grounded} is "
+            "inconclusive).",
             default="heuristic",
+            metavar="MODE",
             more="A hybrid uses the judge for the metrics of {metric_modes}, by default "
             "faithfulness, answer_relevance and hallucination_rate. A cascade implies "
             "{profile=grounded}.",

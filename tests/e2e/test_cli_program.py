@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from inspect import cleandoc
 from pathlib import Path
 
 import pytest
-from click import Context
+from click import Command, Context, Option
 
 import rag_eval
 from rag_eval.cli.program import COMMANDS, program
@@ -41,15 +42,33 @@ def test_every_command_has_help() -> None:
         assert set(inner) == names
         commands |= {f"{group} {name}": inner[name] for name in names}
     for name, command in commands.items():
-        done = invoke(*name.split(), "--help")
-        assert done.exit_code == 0, f"{name}: {done.output} {done.exception!r}"
-        assert "Exit codes:" in done.stdout
-        assert done.stdout.count(f"rag-eval {name}") >= 3
+        page = help_of(name, command)
+        assert "Exit codes:" in page
+        assert page.count(f"rag-eval {name}") >= 3
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 assert parameter.help, f"{name} {parameter.name}"
-    assert "143 terminated" in invoke("--help").stdout
+    for name in groups:
+        help_of(name, listed[name])
+    assert "143 terminated" in help_of("", program)
     assert "Examples:" in invoke("-h").stdout
+
+
+def help_of(name: str, command: Command) -> str:
+    """The help at 80 columns. No example wraps, since it is to be copied, and no flag is cut."""
+    done = invoke(*name.split(), "--help", env={"COLUMNS": "80"})
+    assert done.exit_code == 0, f"{name}: {done.output} {done.exception!r}"
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    _, _, examples = cleandoc(command.help or "").partition("Examples:\n")
+    for example in examples.partition("\n\n")[0].splitlines():
+        assert f" {example}".rstrip() in lines, f"{name}: {example!r} wraps"
+    context = Context(command)
+    for flag in command.params:
+        if isinstance(flag, Option) and not flag.hidden:
+            shown = " " if flag.is_flag else f" {flag.make_metavar(context)} "
+            found = [line for line in lines if f" {flag.opts[0]} " in line and shown in line]
+            assert found, f"{name}: {flag.opts[0]}{shown}is cut"
+    return done.stdout
 
 
 def test_the_modules_of_a_command_come_only_with_it() -> None:
