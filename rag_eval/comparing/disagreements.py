@@ -31,12 +31,11 @@ def disagreement_line(comparison: RunComparison) -> str | None:
     names = [change.label for change in found]
     shown = ", ".join(names[:_MOST_NAMED])
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    options, n_tests = comparison.options, comparison.n_tests
-    family = "" if n_tests == 1 else f" in all {n_tests:,} tests together"
+    n_tests = comparison.n_tests
+    family = "" if n_tests == 1 else f" and adjusted for {n_tests:,} tests"
     return (
         f"the confidence interval and the test disagree on {shown}{more}: the interval is "
-        f"two-sided, for one mean, at level {options.level:.4g}; the test is one-sided and limits "
-        f"the chance of a false alarm{family} to {options.alpha:g}. The test decides"
+        f"two-sided and for one mean, the test is one-sided{family}. The test decides"
     )
 
 

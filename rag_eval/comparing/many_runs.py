@@ -345,15 +345,15 @@ def _notes(
     runs: list[ScoredRun], table: _Table, boards: list[Board], options: LeaderboardOptions
 ) -> list[str]:
     notes = [
-        f"{run.name} has {counted(int(n_other), 'row')} that other runs lack; not compared"
+        f"{run.name} has {counted(int(n_other), 'row')} that other runs lack"
         for run, n_other in zip(
             runs, (table.there & ~table.in_all[:, np.newaxis]).sum(axis=0), strict=True
         )
         if n_other
     ]
     notes += [
-        f"{board.name}: {counted(board.n_incomplete, 'row')} without a score in at least one run "
-        "not compared"
+        f"{board.name}: {counted(board.n_incomplete, 'row')} left out, because a run has no score "
+        "for them"
         for board in boards
         if board.slice is None and board.n_incomplete
     ]

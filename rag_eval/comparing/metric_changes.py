@@ -255,10 +255,9 @@ def _change(
             is_large=loss > member.tolerance + options.epsilon,
             nulls=nulls,
             lost_all=lost_all,
-            lost_rows=bool((in_old & ~in_new).any()),
         ),
         detectable=_detectable(
-            better, part.clusters, strictest if member.gating else options.alpha
+            better, part.clusters, strictest if member.gating else options.alpha, bounded
         ),
         nulls=nulls,
         rows=counts,
@@ -312,7 +311,6 @@ def _verdict(
     is_large: bool,
     nulls: NullChange,
     lost_all: bool,
-    lost_rows: bool,
 ) -> Status:
     fell = test is not None and test.adjusted_p_worse <= alpha
     if fell and is_large:
@@ -326,20 +324,22 @@ def _verdict(
     if test.adjusted_p_better <= alpha:
         return Status.IMPROVED
     if not test.n_informative and not nulls.n_gained:
-        return Status.MISSING_ROWS if lost_rows else Status.NO_CHANGE
+        return Status.NO_CHANGE
     return Status.TOO_FEW_ROWS if test.smallest_p > alpha else Status.INCONCLUSIVE
 
 
 def _detectable(
-    better: Floats, clusters: Sequence[str | None] | None, alpha: float
+    better: Floats, clusters: Sequence[str | None] | None, alpha: float, bounded: bool
 ) -> float | None:
+    """The smallest loss that as many rows detect; None if no loss of theirs can be detected."""
     known = ~np.isnan(better)
     values = better[known]
     if clusters is not None:
         names = [clusters[place] for place in np.flatnonzero(known).tolist()]
         _, numbers = np.unique(np.array(names, object), return_inverse=True)
         values = np.bincount(numbers, values) / np.bincount(numbers)
-    if len(values) < 2 or not values.any():
+    # Even if all of them change, no sign-flip test has a p value below 1 / 2 ** n.
+    if len(values) < 2 or not values.any() or 0.5 ** len(values) > alpha:
         return None
     effect = minimum_detectable_effect(float(values.std(ddof=1)), len(values), alpha=alpha)
-    return effect if math.isfinite(effect) else None
+    return None if not math.isfinite(effect) or (bounded and effect > 1) else effect

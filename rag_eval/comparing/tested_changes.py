@@ -117,10 +117,11 @@ class MetricChange:
     test : PairedTest or None
         None without pairs.
     verdict : Status
-        Outcome by the adjusted p values, the tolerance, and missing scores and rows.
+        Outcome by the adjusted p values, the tolerance, and missing scores.
     detectable : float or None
         Smallest loss beyond the margin that a next run with as many similar rows would detect
-        with a power of 80 %. None if the spread of the rows is unknown.
+        with a power of 80 %. None if the spread of the rows is unknown, or no loss that the scores
+        can have would be detected.
     nulls : NullChange or None
         None if rows could not be paired.
     rows : dict of int

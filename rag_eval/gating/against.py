@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from rag_eval.comparing.pairing import Edited
 from rag_eval.comparing.run_comparison import RunComparison
@@ -36,6 +37,9 @@ from rag_eval.results.reading import ResultFile
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import POLICIES, Policy
+
+# Edited rows are named first in the verdict if they are a larger share of all rows.
+_FEW_EDITED: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +234,7 @@ def gate(
         for _, baseline in named
     ]
     verdicts = tuple(
-        _noted(_verdict(comparison, kind, options), comparison)
+        _noted(_verdict(comparison, kind, options), comparison, tested)
         for comparison, (kind, _) in zip(comparisons, named, strict=True)
     )
     rate = None
@@ -294,18 +298,25 @@ def _kind(source: RunSource) -> str:
     return "file" if isinstance(source, (str, Path)) else "run"
 
 
-def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdict:
-    """With the settings that differ, the number of edited rows, and a notice of missing rows."""
-    differ = [f"settings differ: {text}" for text in comparison.differences]
-    verdict = replace(verdict, notices=(*verdict.notices, *differ))
-    if n_edited := len(comparison.edited):
-        was = "was" if n_edited == 1 else "were"
-        how = "left out" if comparison.options.edited == "drop" else "compared anyway"
-        reason = f"{verdict.reason}; {counted(n_edited, 'edited row')} {was} {how}"
-        verdict = replace(verdict, reason=reason)
-    if not (text := comparison.missing_rows_text):
+def _noted(verdict: BaselineVerdict, comparison: RunComparison, tested: bool) -> BaselineVerdict:
+    """With the settings that differ, rows that are missing, and the number of edited rows."""
+    noted = [f"settings differ: {text}" for text in comparison.differences]
+    if not tested and comparison.missing_rows_text:
+        noted.append(f"{comparison.missing_rows_text} and not compared")
+    verdict = replace(verdict, notices=(*verdict.notices, *noted))
+    n_edited, n_pairs = len(comparison.edited), comparison.n_pairs
+    if not n_edited:
         return verdict
-    return replace(verdict, notices=(*verdict.notices, f"{text} and not compared"))
+    was = "was" if n_edited == 1 else "were"
+    if comparison.options.edited == "keep":
+        reason = f"{verdict.reason}; {counted(n_edited, 'edited row')} {was} compared anyway"
+    elif n_edited <= _FEW_EDITED * (n_edited + n_pairs):
+        reason = f"{verdict.reason}; {counted(n_edited, 'edited row')} {was} left out"
+    else:
+        rows = counted(n_edited + n_pairs, "row")
+        reason = f"only {n_pairs:,} of {rows} were compared, because {n_edited:,} {was} edited: "
+        reason += verdict.reason
+    return replace(verdict, reason=reason)
 
 
 def _verdict(comparison: RunComparison, kind: str, options: GateOptions) -> BaselineVerdict:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from rag_eval.comparing.disagreements import disagreement_line
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.statuses import Status
@@ -13,19 +15,20 @@ from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.errors import InputError
 from rag_eval.gating.verdicts import BaselineVerdict, Finding
 from rag_eval.plumbing.checked_values import positive
-from rag_eval.plumbing.spelling import counted, p_text
+from rag_eval.plumbing.spelling import counted, decimal_text, p_text
+from rag_eval.stats.arrays import Floats
 from rag_eval.stats.differences import difference_lower_bound
+from rag_eval.stats.power import rows_needed
 
 CARE: Final = 0.05
 """Smallest drop that matters by default; too few rows to detect it are reported."""
 
 _MOST_NAMED: Final = 3
+_MOST_ROWS: Final = 1_000_000
 # The status of a run that passes: the first whose statuses are all that its metrics have.
-_MISSING: Final = {Status.MISSING_SCORES, Status.MISSING_ROWS}
 _PASSING: Final[tuple[tuple[Status, set[str]], ...]] = (
-    (Status.MISSING_ROWS, {Status.MISSING_ROWS}),
-    (Status.MISSING_SCORES, {*_MISSING}),
-    (Status.TOO_FEW_ROWS, {*_MISSING, Status.TOO_FEW_ROWS, Status.NOT_COMPARABLE}),
+    (Status.MISSING_SCORES, {Status.MISSING_SCORES}),
+    (Status.TOO_FEW_ROWS, {Status.MISSING_SCORES, Status.TOO_FEW_ROWS, Status.NOT_COMPARABLE}),
     (Status.INCONCLUSIVE, {*Status}),
 )
 
@@ -114,10 +117,14 @@ def _verdict(
             more = ", …" if len(failed) > _MOST_NAMED + 1 else ""
             reason += f"; also {others}{more}"
     n_gone, n_rows = comparison.missing_rows
-    too_few = n_gone / max(1, n_rows) > missing.rows
+    too_few, notices = n_gone / max(1, n_rows) > missing.rows, _notices(findings, care)
+    allowed = f"the allowed {100 * missing.rows:.4g} %"
     if too_few:
-        gone = f"{comparison.missing_rows_text}, more than the allowed {100 * missing.rows:.4g} %"
+        gone = f"{comparison.missing_rows_text}, more than {allowed}"
         status, reason = (status, f"{reason}; {gone}") if failed else (Status.MISSING_ROWS, gone)
+    elif n_gone:
+        within = f", within {allowed}" if missing.rows < 1 else " and not compared"
+        notices.append(comparison.missing_rows_text + within)
     return BaselineVerdict(
         name=comparison.old,
         kind=kind,
@@ -125,7 +132,7 @@ def _verdict(
         passed=not failed and not too_few,
         reason=reason,
         findings=tuple(findings),
-        notices=(*comparison.notes, *_notices(findings, care)),
+        notices=(*comparison.notes, *notices),
     )
 
 
@@ -243,9 +250,13 @@ def _bounded(
         return _finding(change, status, False, told, None)
     table = comparison.table
     assert table is not None
-    low = difference_lower_bound(
+    improvements, clusters = (
         comparison.improvements(change.name, change.slice),
-        clusters=comparison.clusters(change.slice),
+        comparison.clusters(change.slice),
+    )
+    low = difference_lower_bound(
+        improvements,
+        clusters=clusters,
         alpha=alpha,
         largest=1.0 if table.holds_shares(change.name) else None,
     )
@@ -260,8 +271,35 @@ def _bounded(
             f"; {100 * (1 - alpha):.4g} % confidence bound: {worst}, {where} the margin of "
             f"{margin:g}"
         )
+        if not held and clusters is None and table.holds_shares(change.name):
+            message += _rows_for(improvements, margin, alpha)
     missed = Status.TOO_FEW_ROWS if low is None else Status.INCONCLUSIVE
     return _finding(change, Status.NON_INFERIOR if held else missed, held, message, None)
+
+
+def _rows_for(better: Floats, margin: float, alpha: float) -> str:
+    """How many rows would show that the loss is within the margin, in words."""
+    better = better[~np.isnan(better)]
+    if better.mean() <= -margin:
+        return "; the measured loss exceeds the margin, so more rows like these would not help"
+    spread = float(better.std(ddof=1))
+    if spread:
+        n_rows = rows_needed(margin, spread, alpha=alpha)
+        return f"; if nothing got worse, about {n_rows:,} rows would show it with 80 % power"
+    few, enough = len(better), 2 * len(better)
+    while enough < _MOST_ROWS and not _shows(better[0], enough, margin, alpha):
+        few, enough = enough, 2 * enough
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        shown = _shows(better[0], middle, margin, alpha)
+        few, enough = (few, middle) if shown else (middle, enough)
+    return f"; {enough:,} rows like these would show it"
+
+
+def _shows(difference: float, n_rows: int, margin: float, alpha: float) -> bool:
+    """Whether that many rows with the same difference show that the loss is within the margin."""
+    low = difference_lower_bound(np.full(n_rows, difference), alpha=alpha)
+    return low is not None and low > -margin
 
 
 # ------------------------------------------------------------------------------------------ words
@@ -289,13 +327,14 @@ def _finding(
 
 
 def _moved(change: MetricChange) -> str:
-    """``faithfulness fell by 0.021 [-0.034, -0.008]``."""
+    """``faithfulness changed by -0.021 [-0.034, -0.008]``."""
     low, high = change.difference.low, change.difference.high
-    bounds = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
+    bounds = ""
+    if low is not None and high is not None:
+        bounds = f" [{decimal_text(low, 3)}, {decimal_text(high, 3)}]"
     if change.delta == 0:
-        return f"{change.label} did not change{bounds}"
-    way = "fell" if change.delta < 0 else "rose"
-    return f"{change.label} {way} by {abs(change.delta):.3f}{bounds}"
+        return f"{change.label} did not change on average{bounds}"
+    return f"{change.label} changed by {decimal_text(change.delta, 3, '+')}{bounds}"
 
 
 def _beyond(change: MetricChange) -> str:

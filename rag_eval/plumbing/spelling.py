@@ -36,6 +36,12 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def decimal_text(value: float, digits: int, sign: str = "") -> str:
+    """``0.021``, ``+0.021`` with ``sign="+"``; what rounds to zero has no sign."""
+    text = f"{value:{sign}.{digits}f}"
+    return text if float(text) else f"{0:.{digits}f}"
+
+
 def p_text(p_value: float) -> str:
     """``p 0.012``, ``p < 0.001``."""
     return f"p {p_value:.3f}" if p_value >= 0.0005 else "p < 0.001"

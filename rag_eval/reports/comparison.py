@@ -14,7 +14,7 @@ from rag_eval.comparing.row_changes import MovedRow
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import MetricChange, Slice
-from rag_eval.plumbing.spelling import counted
+from rag_eval.plumbing.spelling import counted, decimal_text
 from rag_eval.reports.console import metric_cell, number_table, print_line, print_notes
 from rag_eval.reports.figures import (
     NONE,
@@ -31,7 +31,6 @@ from rag_eval.stats.intervals import Interval
 _STYLES: Final = {
     Status.REGRESSED: "bold red",
     Status.MISSING_SCORES: "yellow",
-    Status.MISSING_ROWS: "yellow",
     Status.IMPROVED: "green",
 }
 _ID_LIMIT: Final = 40
@@ -205,24 +204,22 @@ def findings(comparison: RunComparison) -> list[str]:
 
 
 def sentence(change: MetricChange) -> str:
-    """``faithfulness fell by 0.021 [-0.034, -0.008], p 0.002 (max-T): REGRESSED``."""
+    """``faithfulness changed by -0.021 [-0.034, -0.008], p 0.002 (max-T): REGRESSED``."""
     test = change.test
     assert test is not None
     worse = change.better_by < 0
     difference = change.difference
     where = "" if change.slice is None else f" where {_slice_text(change.slice, ' is ')}"
-    way = "fell" if change.delta < 0 else "rose" if change.delta > 0 else "moved"
     known = bounds_text(difference, 3)
-    bounds = f"[{known}]" if known else "too few rows for an interval"
+    bounds = f"[{known}]" if known else "(too few rows for an interval)"
     shown = p_value_text(test.adjusted_p_worse if worse else test.adjusted_p_better)
     beyond = f", by more than the margin of {change.margin:g}" if worse and change.margin else ""
     if change.verdict is Status.WITHIN_TOLERANCE:
         beyond = f" of {change.tolerance:g}"
-    size = f"{abs(change.delta):.3f}" if abs(change.delta) >= 0.0005 else "less than 0.001"
+    size = decimal_text(change.delta, 3 if abs(change.delta) >= 0.0005 else 5, "+")
     verdict = f"{change.verdict}{beyond}"
-    return plain_text(
-        f"{change.name}{where} {way} by {size} {bounds}, p {shown} ({test.adjusted_by}): {verdict}"
-    )
+    moved = f"{change.name}{where} changed by {size} {bounds}"
+    return plain_text(f"{moved}, p {shown} ({test.adjusted_by}): {verdict}")
 
 
 def _too_few_line(change: MetricChange) -> str:
@@ -244,7 +241,7 @@ def worst_case_lines(comparison: RunComparison) -> list[str]:
         if bounds is not None:
             lines.append(
                 f"{change.name}: whatever the missing scores would have been, the difference is "
-                f"between {bounds[0]:+.3f} and {bounds[1]:+.3f}"
+                f"between {decimal_text(bounds[0], 3)} and {decimal_text(bounds[1], 3)}"
             )
     return lines or ["no scores are missing, so there is no worst case to show"]
 
@@ -299,7 +296,7 @@ def _print_moved(comparison: RunComparison, console: Console, top: int) -> None:
         )
         for row in rows:
             line = Text(f"  {plain_text(row.id, _ID_LIMIT)}  {row.old:.3f} → {row.new:.3f}")
-            print_line(console, line.append(f"  {row.contribution:+.5f}"))
+            print_line(console, line.append(f"  {decimal_text(row.contribution, 5, '+')}"))
     if moved:
         console.print()
 

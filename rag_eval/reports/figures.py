@@ -6,6 +6,7 @@ import math
 import re
 from typing import Final
 
+from rag_eval.plumbing.spelling import decimal_text
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.summaries import MeanScore
 from rag_eval.stats.intervals import Interval
@@ -31,14 +32,16 @@ def time_text(moment: str) -> str:
 
 def number_text(value: float | None, digits: int = 2, sign: str = "") -> str:
     """A number with that many decimals; a dash for None."""
-    return NONE if value is None or math.isnan(value) else f"{value:{sign}.{digits}f}"
+    if value is None or math.isnan(value):
+        return NONE
+    return decimal_text(value, digits, sign)
 
 
 def bounds_text(found: Interval, digits: int = 2, between: str = ", ") -> str:
     """``0.79, 0.86``; empty if the interval has no bounds."""
     if found.low is None or found.high is None:
         return ""
-    return f"{found.low:.{digits}f}{between}{found.high:.{digits}f}"
+    return f"{decimal_text(found.low, digits)}{between}{decimal_text(found.high, digits)}"
 
 
 def known_bounds(found: Interval | None) -> str:
@@ -72,7 +75,7 @@ def signed_text(value: float | None) -> str:
     """Three decimals and a sign."""
     if value is None or math.isnan(value):
         return NONE
-    text = f"{value:+.3f}" if abs(value) < 100_000 else f"{value:+.3g}"
+    text = decimal_text(value, 3, "+") if abs(value) < 100_000 else f"{value:+.3g}"
     return text.replace("-", "−")
 
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rag_eval.comparing.statuses import Status
+from rag_eval.gating.tools.policies import TOOL_POLICIES
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
 from rag_eval.reports.comparison import LEAST_DETECTABLE, p_text
 from rag_eval.reports.console import metric_cell, number_table, print_gates, print_line
@@ -47,7 +48,7 @@ def print_policy(report: GateReport, console: Console) -> None:
 
 
 def policy_lines(report: GateReport) -> list[str]:
-    """The error rates that the policy guarantees, or its simulated false-alarm rate."""
+    """The error rates that the policy guarantees; of another tool, words and a simulated rate."""
     if not report.baselines:
         return []
     alpha = f"{100 * report.alpha:.4g} %"
@@ -58,16 +59,21 @@ def policy_lines(report: GateReport) -> list[str]:
         ]
     if report.policy == "non-inferior":
         return [
-            f"non-inferior: a run that is worse by the margin passes about {alpha} of "
+            f"policy non-inferior: a run that is worse by the margin passes about {alpha} of "
             "the time; with too few rows the gate fails"
         ]
+    words = TOOL_POLICIES[report.policy].words
+    used = {each.status for verdict in report.baselines for each in verdict.findings}
+    legend = ", ".join(f"{word} ({meaning})" for word, meaning in words.items() if word in used)
+    lines = [f"statuses of {report.policy}: {legend}"] if legend else []
     found = report.false_alarms
     if found is None:
-        return []
+        return lines
     return [
-        f"{report.policy}: if nothing changed, {_share(found.rate)} of {found.n_replicates:,} "
-        f"simulated builds failed ({found.n_rows:,} rows, {100 * found.tied:.0f} % of them with "
-        "identical scores in both runs)"
+        *lines,
+        f"policy {report.policy}: if nothing changed, {_share(found.rate)} of "
+        f"{found.n_replicates:,} simulated builds failed ({found.n_rows:,} rows, "
+        f"{100 * found.tied:.0f} % of them with identical scores in both runs)",
     ]
 
 

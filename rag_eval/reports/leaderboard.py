@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rag_eval.comparing.leaderboard import Board, Leaderboard, Place
-from rag_eval.plumbing.spelling import counted
+from rag_eval.plumbing.spelling import counted, decimal_text
 from rag_eval.reports.console import number_table, print_line
 from rag_eval.reports.figures import NONE, bounds_text, number_text, p_value_text, shown_name
 from rag_eval.reports.markdown_text import markdown_table, markdown_text
@@ -61,9 +61,9 @@ def print_leaderboard(
 
 
 def rows_line(leaderboard: Leaderboard) -> str:
-    """``4 runs, 400 rows in all of them``."""
-    runs = counted(len(leaderboard.runs), "run")
-    return f"{runs}, {counted(leaderboard.n_shared, 'row')} in all of them"
+    """``4 runs, compared on the 400 rows that all of them scored``."""
+    runs, rows = counted(len(leaderboard.runs), "run"), counted(leaderboard.n_shared, "row")
+    return f"{runs}, compared on the {rows} that all of them scored"
 
 
 def letters_line(leaderboard: Leaderboard) -> str:
@@ -197,7 +197,9 @@ def difference_text(board: Board, run: int, other: int) -> str:
     text = number_text(difference, 3, "+")
     if text == NONE:
         return text
-    return f"{text} [{low:+.3f}, {high:+.3f}]" if low is not None else f"{text} [too few]"
+    if low is None or high is None:
+        return f"{text} [too few]"
+    return f"{text} [{decimal_text(low, 3)}, {decimal_text(high, 3)}]"
 
 
 def wins_text(board: Board, run: int, other: int) -> str:

@@ -159,7 +159,7 @@ def test_a_regression_in_words(runs: list[Path]) -> None:
     assert done.exit_code == 0
     assert "12 rows in both" in done.stdout
     (sentence,) = [line for line in done.stdout.splitlines() if ": REGRESSED" in line]
-    assert sentence.startswith("faithfulness fell by 0.750 [-1.000, -0.")
+    assert sentence.startswith("faithfulness changed by -0.750 [-1.000, -0.")
     assert sentence.endswith("], p 0.002 (max-T): REGRESSED")
     assert "9 regressed, 3 unchanged" in done.stdout
     assert "with 80 % power" in done.stdout
@@ -365,7 +365,7 @@ def test_three_runs_are_ranked_in_every_form(systems: list[Path], tmp_path: Path
     flags = ("--sort", "hallucination_rate", "--ranks", "--slice", "topic")
     shown = compare(*systems, *flags)
     assert shown.exit_code == 0
-    assert "3 runs, 198 rows in all of them" in shown.stdout
+    assert "3 runs, compared on the 198 rows that all of them scored" in shown.stdout
     assert "hallucination_rate (1 = none) where topic is fares: 4" in shown.stdout
     assert "Friedman's test of ranks: chi-square" in shown.stdout
     assert "note: main.csv has 2 rows that other runs lack; not compared" in shown.stderr

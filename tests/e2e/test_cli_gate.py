@@ -61,7 +61,7 @@ def test_a_regression_exits_with_1_and_says_why(old: Path, worse: Path) -> None:
     done = gate(worse, "--baseline", old)
     assert done.exit_code == 1
     first = done.stdout.splitlines()[0]
-    assert first.startswith("FAIL  REGRESSED  faithfulness fell by 0.060 [-0.0")
+    assert first.startswith("FAIL  REGRESSED  faithfulness changed by -0.060 [-0.0")
     assert f"(against {old})" in first
     assert "at most 5 % of unchanged builds fail" in done.stdout
     assert "note:" in done.stderr
@@ -181,7 +181,7 @@ def test_a_trifle_is_within_the_tolerance(
     new = write_columns(tmp_path / "new.jsonl", {**columns, "faithfulness": less})
     done = gate(new, "--baseline", base)
     assert done.exit_code == 0, done.stdout
-    assert first_line(done).startswith("PASS  WITHIN TOLERANCE  faithfulness fell by 0.002")
+    assert first_line(done).startswith("PASS  WITHIN TOLERANCE  faithfulness changed by -0.002")
     assert "Drops of up to 0.005 are allowed" in done.stdout
     assert "WITHIN TOLERANCE of 0.005" in rag_eval("compare", str(base), str(new)).stdout
     for tolerance in ("0.001", "faithfulness=0.001"):
@@ -227,7 +227,7 @@ def test_json_holds_all_of_it(old: Path, worse: Path) -> None:
 
 def test_markdown_is_for_pull_requests(old: Path, worse: Path) -> None:
     done = gate(worse, "--baseline", old, "--format", "markdown")
-    assert done.stdout.startswith("**Gate failed: REGRESSED.** faithfulness fell by 0.060")
+    assert done.stdout.startswith("**Gate failed: REGRESSED.** faithfulness changed by -0.060")
     assert "| faithfulness | -0.060 [" in done.stdout
 
 
@@ -486,7 +486,10 @@ def test_reworded_questions_are_left_out(tmp_path: Path, monkeypatch: pytest.Mon
     tables("old")
     second = stored(10, "--output", "new.json", reworded=10)
     tables("new")
-    sentence = "all scores are identical in 20 pairs; 10 edited rows were left out (against "
+    sentence = (
+        "only 20 of 30 rows were compared, because 10 were edited: all scores are identical in 20 "
+        "pairs (against "
+    )
     for words in (
         ("--store", "--run", "latest"),
         ("new.json", "--baseline", "old.json"),
@@ -582,7 +585,7 @@ def test_an_edited_dataset_is_compared_on_the_rows_it_shares(
     assert f", {first}) shares 36 of 40 rows: to compare those: --shared-rows" in told
     done = gate(*words, "--shared-rows")
     assert done.exit_code == 1
-    assert done.stdout.startswith("FAIL  REGRESSED  faithfulness fell by 0.4")
+    assert done.stdout.startswith("FAIL  REGRESSED  faithfulness changed by -0.4")
     assert f"against the last passing run {first}: REGRESSED (failed)" in done.stdout
     assert "over 36 pairs" in done.stdout
     assert "shares 36 of 40 rows, which are compared" in " ".join(done.stderr.split())

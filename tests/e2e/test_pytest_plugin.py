@@ -152,7 +152,7 @@ def test_a_session_is_held_against_a_baseline_on_one_process_and_on_two(
     assert code == 1, "all tests pass, the session does not"
     assert f"{N + 2} passed" in text
     assert re.search(
-        r"^FAIL  REGRESSED  faithfulness fell by 0\.\d+ .*\(against base\.json\)$", alone, re.M
+        r"^FAIL  REGRESSED  faithfulness changed by -0\.\d+ .*\(against base\.json\)$", alone, re.M
     )
     assert "at most 5 % of unchanged builds fail" in alone
     code, text, shared = run(pytester, *gate, "-n", "2")

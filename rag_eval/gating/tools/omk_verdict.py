@@ -25,7 +25,8 @@ _RANKS: Final[tuple[OmkLevel, ...]] = (
     "CAUTIOUS",
     "REGRESS",
 )
-_ENOUGH_SAMPLES: Final = 20
+ENOUGH_SAMPLES: Final = 20
+"""With fewer, a difference that is not shown is UNDERPOWERED."""
 _AGREEING: Final = 0.4
 _STEADY_CV: Final = 0.15
 _LEAST_HOLDOUT: Final = 3
@@ -196,7 +197,7 @@ def _too_few(report: Mapping[str, Any], treatment: str) -> bool:
         raise InputError(f"meta.sampleCount must be a number, got {glance(count)}")
     found = _inner(report, "variance", "saturation", "verdicts", treatment)
     unsaturated = found.get("saturated") is False and found.get("confidence") != "high"
-    return count < _ENOUGH_SAMPLES or unsaturated
+    return count < ENOUGH_SAMPLES or unsaturated
 
 
 def _disagree(summary: Mapping[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from rag_eval.comparing.two_runs import ALL_METRICS
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import regression_outcome
 from rag_eval.gating.tools.false_alarm_rates import N_REPLICATES, RATES, TIES
-from rag_eval.gating.tools.omk_verdict import TRIVIAL, OmkVerdict, omk_verdict
+from rag_eval.gating.tools.omk_verdict import ENOUGH_SAMPLES, TRIVIAL, OmkVerdict, omk_verdict
 from rag_eval.gating.verdicts import (
     NO_BASELINE,
     BaselineVerdict,
@@ -37,6 +37,7 @@ from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.scorers.omk.layers import GATE
 from rag_eval.scorers.regtrace.regression import (
+    CRITICAL,
     TOLERANCE,
     RegressionBlock,
     regression_block,
@@ -363,11 +364,14 @@ class ToolPolicy(NamedTuple):
         Takes a comparison, the kind of its baseline and the margin.
     alone : callable
         Status, whether it passes, and why, for a run without a baseline.
+    words : mapping of str
+        What each of its statuses means.
     takes_margin : bool
     """
 
     verdict: Callable[[RunComparison, str, Margins], BaselineVerdict]
     alone: Callable[[ScoredRun], tuple[str, bool, str]]
+    words: Mapping[str, str]
     takes_margin: bool = True
 
 
@@ -375,8 +379,32 @@ TOOL_POLICIES: Final[dict[str, ToolPolicy]] = {
     "omk": ToolPolicy(
         lambda comparison, kind, _: omk_run_verdict(comparison, kind),
         _omk_alone,
+        {
+            "PROGRESS": "a gain is shown",
+            "NOISE": "no difference is shown",
+            "UNDERPOWERED": f"no difference is shown, with fewer than {ENOUGH_SAMPLES} samples",
+            "CAUTIOUS": "a gain that is small, or a mean that is low",
+            "REGRESS": "a loss is shown",
+            "SOLO": "there is no baseline",
+        },
         takes_margin=False,
     ),
-    "regtrace": ToolPolicy(regtrace_verdict, lambda _: ("new", True, NO_BASELINE)),
-    "node": ToolPolicy(node_verdict, lambda _: (Status.NEW, True, NO_BASELINE)),
+    "regtrace": ToolPolicy(
+        regtrace_verdict,
+        lambda _: ("new", True, NO_BASELINE),
+        {
+            "clean": "the mean fell by no more than the tolerance, relative to the baseline's",
+            "warning": "it fell by more than the tolerance",
+            "critical": f"it fell by more than {CRITICAL:.0%}, or has no scores".replace("%", " %"),
+            "new": "there is no baseline",
+        },
+    ),
+    "node": ToolPolicy(
+        node_verdict,
+        lambda _: (Status.NEW, True, NO_BASELINE),
+        {
+            "HELD": "the mean got worse by no more than the threshold",
+            Status.REGRESSED: "it got worse by more than the threshold",
+        },
+    ),
 }

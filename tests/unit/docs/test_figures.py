@@ -260,8 +260,8 @@ REPEATED = [
         r'\("coral-visit"\) composite \S+ faithfulness (\S+)',
     ),
     ("tutorial.md", r"The pass rate of (\S+) is high", r"PASS pass rate (\S+) "),
-    ("decisions.md", r"a change of (\S+) detectable", r"faithfulness fell by (\S+) "),
-    ("decisions.md", r"any change from (\S+) to", r"faithfulness fell by \S+ \[(\S+),"),
+    ("decisions.md", r"a change of (\S+) detectable", r"faithfulness changed by -(\S+) "),
+    ("decisions.md", r"any change from (\S+) to", r"faithfulness changed by \S+ \[(\S+),"),
     (
         "decisions.md",
         r"`hallucination_rate` may have fallen by (\S+)\. ",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,10 +16,13 @@ from benchmarks.statistics.populations import LUMPS, PairedPopulation
 from rag_eval.errors import InputError
 from rag_eval.gating import gate
 from rag_eval.gating.tools.false_alarm_rates import N_REPLICATES, POLICIES, RATES, SEED, TIES
-from rag_eval.gating.tools.policies import false_alarm_rate
+from rag_eval.gating.tools.omk_verdict import OmkLevel
+from rag_eval.gating.tools.policies import TOOL_POLICIES, false_alarm_rate
 from rag_eval.reports.gate import policy_lines
+from rag_eval.scorers.regtrace.regression import RegressionStatus
 from rag_eval.stats.differences import difference_lower_bound
 from rag_eval.stats.paired import sign_flip_test
+from rag_eval.stats.power import rows_needed
 from tests.scored_runs import scored_run
 from tests.tables import every_row
 
@@ -47,7 +51,7 @@ def test_a_drop_that_is_shown_fails() -> None:
     (finding,) = report.baselines[0].findings
     assert finding.p_value == pytest.approx(1 / 2**14)
     assert finding.change == pytest.approx(-0.03)
-    assert report.reason.startswith("faithfulness fell by 0.030 [-0.0")
+    assert report.reason.startswith("faithfulness changed by -0.030 [-0.0")
     assert report.reason.endswith("p < 0.001 (max-T) (against old)")
 
 
@@ -86,7 +90,7 @@ def test_where_lower_is_better_a_rise_fails() -> None:
     metric = "noise_sensitivity"
     risen = gate(run(0.03, metric=metric), old(metric=metric), gating=[metric])
     assert (risen.status, risen.passed) == ("REGRESSED", False)
-    assert risen.reason.startswith("noise_sensitivity rose by 0.030")
+    assert risen.reason.startswith("noise_sensitivity changed by +0.030")
     fallen = gate(run(-0.03, metric=metric), old(metric=metric), gating=[metric])
     assert (fallen.status, fallen.passed) == ("IMPROVED", True)
 
@@ -107,7 +111,7 @@ def test_a_drop_in_a_declared_slice_fails() -> None:
     assert gate(after, before).passed
     report = gate(after, before, slices=["topic"])
     assert not report.passed
-    assert report.reason.startswith("faithfulness [topic=a] fell by 0.100")
+    assert report.reason.startswith("faithfulness [topic=a] changed by -0.100")
 
 
 def test_a_metric_that_lost_all_its_scores_fails() -> None:
@@ -226,11 +230,14 @@ def test_a_few_rows_of_a_slice_may_all_be_null() -> None:
 def test_rows_that_went_missing(n_gone: int, limit: float | None, passed: bool) -> None:
     new, base = missing(0, N - n_gone)[0], missing(0)[1]
     report = gate(new, base, max_missing_rows=limit)
-    assert (report.status, report.passed) == ("MISSING ROWS", passed)
-    assert any(f"{n_gone} of 200 row" in notice for notice in report.notices)
-    if not passed:
-        shown = 100 * (0.01 if limit is None else limit)
-        assert f"missing in this run, more than the allowed {shown:.4g} %" in report.reason
+    assert (report.status, report.passed) == ("NO CHANGE" if passed else "MISSING ROWS", passed)
+    allowed = f"the allowed {100 * (0.01 if limit is None else limit):.4g} %"
+    noted = [notice for notice in report.notices if f"{n_gone} of 200 row" in notice]
+    if passed:
+        assert noted == [f"{n_gone} of 200 rows of old are missing in this run, within {allowed}"]
+    else:
+        assert not noted
+        assert f"missing in this run, more than {allowed}" in report.reason
         assert [gate.message for gate in report.baseline_gates if not gate.held] == [
             f"MISSING ROWS: {report.baselines[0].reason}"
         ]
@@ -252,7 +259,7 @@ def test_a_drop_within_the_tolerance_passes_and_is_named() -> None:
     moved = {"faithfulness": OLD - 0.004, "context_recall": OLD + 0.1}
     report = gate(scored_run("new", moved), scored_run("old", columns))
     assert (report.status, report.passed) == ("WITHIN TOLERANCE", True)
-    assert "faithfulness fell by 0.004" in report.reason
+    assert "faithfulness changed by -0.004" in report.reason
     assert "within the tolerance of 0.005" in report.reason
     assert "Drops of up to 0.005 are allowed" in policy_lines(report)[0]
     both = {"faithfulness": OLD - 0.004, "context_recall": OLD - 0.1}
@@ -295,7 +302,9 @@ def test_rows_that_moved_and_left_the_mean_are_told_as_no_change(
     before = scored_run("old", {"faithfulness": np.full(12, 0.5)})
     after = scored_run("new", {"faithfulness": np.tile([0.25, 0.75], 6)})
     (finding,) = gate(after, before, policy=policy, margin=margin).baselines[0].findings
-    assert finding.message.startswith("faithfulness did not change [-0.147, 0.147] over 12 pairs")
+    assert finding.message.startswith(
+        "faithfulness did not change on average [-0.147, 0.147] over 12 pairs"
+    )
 
 
 # ----------------------------------------------------------------------------------- non-inferior
@@ -309,6 +318,26 @@ def test_non_inferior_wants_it_shown() -> None:
     assert "not shown to be within the margin of 0.02" in near.reason
     few = gate(run(0.0, n=6), old(6), policy="non-inferior", margin=0.02)
     assert not few.passed
+
+
+def test_non_inferior_says_how_many_rows_are_needed() -> None:
+    options: dict[str, Any] = {"policy": "non-inferior", "margin": 0.02}
+    (finding,) = gate(run(-0.018), old(), **options).baselines[0].findings
+    needed = rows_needed(0.02, float(WIGGLE.std(ddof=1)))
+    told = f"; if nothing got worse, about {needed:,} rows would show it with 80 % power"
+    assert finding.message.endswith(told)
+    assert (
+        gate(run(-0.03), old(), **options)
+        .reason.partition(" (against")[0]
+        .endswith("; the measured loss exceeds the margin, so more rows like these would not help")
+    )
+    same = scored_run("same", {"faithfulness": np.full(20, 0.5)})
+    found = re.search(r"; (\d+) rows like these would show it", gate(same, same, **options).reason)
+    assert found is not None
+    enough = int(found[1])
+    for n, passed in ((enough, True), (enough - 1, False)):
+        same = scored_run("same", {"faithfulness": np.full(n, 0.5)})
+        assert gate(same, same, **options).passed is passed
 
 
 def test_non_inferior_holds_the_one_sided_bound_against_the_margin() -> None:
@@ -353,10 +382,22 @@ def test_a_column_of_a_table_may_have_a_margin(policy: Any) -> None:
 def test_rows_that_are_gone_are_told(policy: Any) -> None:
     margin = 0.2 if policy != "omk" else None
     report = gate(run(0.0, n=150), old(), policy=policy, margin=margin)
-    notice = "50 of 200 rows of old are missing in this run and not compared"
-    assert notice in report.notices
+    notice = "50 of 200 rows of old are missing in this run"
+    if policy in TOOL_POLICIES:
+        assert f"{notice} and not compared" in report.notices
+    else:
+        assert f"{notice}, more than the allowed 1 %" in report.reason
     kept = gate(run(0.0), old(150), policy=policy, margin=margin)
     assert not [text for text in kept.notices if "not in this run" in text]
+
+
+def test_words_of_other_tools_are_explained_below_the_table() -> None:
+    assert TOOL_POLICIES["omk"].words.keys() == set(get_args(OmkLevel))
+    assert TOOL_POLICIES["regtrace"].words.keys() == set(get_args(RegressionStatus))
+    lines = policy_lines(gate(run(-0.2), old(), policy="node"))
+    assert lines[0] == "statuses of node: REGRESSED (it got worse by more than the threshold)"
+    held = policy_lines(gate(run(0.0), old(), policy="node"))[0]
+    assert held == "statuses of node: HELD (the mean got worse by no more than the threshold)"
 
 
 # --------------------------------------------------------------------------- simulated error rates

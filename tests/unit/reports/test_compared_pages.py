@@ -95,7 +95,7 @@ def test_a_gate_has_its_verdict_and_every_baseline(
     assert root.by_id("verdict").attributes["data-passed"] == "false"
     assert root.by_id("verdict").one("h1").text == "✗ FAIL REGRESSED: 1 of 3 gates failed"
     gates = [line.text for line in root.by_id("verdict").one("ul", cls="gates").all("li")]
-    assert gates[0].startswith("✗ failed REGRESSED: faithfulness fell by")
+    assert gates[0].startswith("✗ failed REGRESSED: faithfulness changed by")
     assert len(gates) == 3
     # The baseline that fails comes first, and rows are compared with it.
     first, second = (root.by_id(name) for name in ("comparison", "comparison-2"))
