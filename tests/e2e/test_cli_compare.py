@@ -368,7 +368,7 @@ def test_three_runs_are_ranked_in_every_form(systems: list[Path], tmp_path: Path
     assert "3 runs, compared on the 198 rows that all of them scored" in shown.stdout
     assert "hallucination_rate (1 = none) where topic is fares: 4" in shown.stdout
     assert "Friedman's test of ranks: chi-square" in shown.stdout
-    assert "note: main.csv has 2 rows that other runs lack; not compared" in shown.stderr
+    assert "note: main.csv has 2 rows that other runs lack" in shown.stderr
     value = json.loads(compare(*systems, *flags, "--format", "json").stdout)
     boards = {board["metricId"]: board for board in value["boards"] if board["slice"] is None}
     assert [run["name"] for run in value["runs"]] == [path.name for path in systems]

@@ -84,10 +84,10 @@ def test_a_row_counts_where_every_run_has_a_score() -> None:
     board = found.board("faithfulness")
     assert (found.n_shared, board.n, board.n_incomplete) == (N - 5, N - 10, 5)
     assert found.notes == (
-        "run0 has 5 rows that other runs lack; not compared",
-        "run1 has 5 rows that other runs lack; not compared",
-        "run2 has 5 rows that other runs lack; not compared",
-        "faithfulness: 5 rows without a score in at least one run not compared",
+        "run0 has 5 rows that other runs lack",
+        "run1 has 5 rows that other runs lack",
+        "run2 has 5 rows that other runs lack",
+        "faithfulness: 5 rows left out, because a run has no score for them",
     )
 
 
