@@ -87,6 +87,8 @@ def joined(parts: Sequence[Section]) -> Section:
 def renewed(page: str, head: str, sections: Mapping[str, Section]) -> str:
     """The page with some sections as given, the others as they were."""
     parts, bars = [], []
+    # Tables of sections may have rows of the same beginning.
+    known = page.split("<!-- ")[0].splitlines()
     for name in SECTIONS:
         if name in sections:
             text, found = sections[name]
@@ -95,7 +97,7 @@ def renewed(page: str, head: str, sections: Mapping[str, Section]) -> str:
         elif (begin := f"<!-- {name} -->\n") in page:
             end = f"<!-- end of {name} -->\n"
             parts.append(begin + page.split(begin)[1].split(end)[0] + end)
-            bars += [line for line in page.splitlines() if line.startswith(f"| {name} |")]
+            bars += [line for line in known if line.startswith(f"| {name} |")]
     summary = "## Requirements and worst results\n\n" + _BARS + "\n".join(bars) + "\n"
     return "\n".join([head, summary, *parts])
 

@@ -151,6 +151,8 @@ ZEROS: Final = Population("97 % at 0, 1 % at 1", 0.97, 0.01, (1.0, 4.0))
 RARE: Final = Population("binary, p = 0.0027", 0.9973, 0.0027)
 CLOSE: Final = Population("close to each other", 0.0, 0.0, (25.0, 25.0))
 POPULATIONS: Final = (*BINARY, RARE, *BOUNDED, LONG_TAIL, ZEROS, CLOSE)
+# A sample without one of the rows at 0 is one of a population that has none.
+RARE_LOSSES: Final = Population("3 % at 0, rest near 0.9", 0.03, 0.0, (45.0, 5.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,6 +123,7 @@ def _chosen(
 
 
 def _show_all(file: ResultFile, path: str, n_worst: int, cluster_by: str | None, form: str) -> None:
+    from rag_eval.plumbing.spelling import camel_case
     from rag_eval.reports.console import console_for
     from rag_eval.reports.show import print_overview
     from rag_eval.views.result_rows import overview
@@ -135,6 +136,10 @@ def _show_all(file: ResultFile, path: str, n_worst: int, cluster_by: str | None,
             **found.summary.summary_dict(),
             "worst": [{"row": row.number, **row.value} for row in found.worst],
         }
+        if found.noise:
+            value["repeatNoise"] = {
+                camel_case(name): noise.to_dict() for name, noise in found.noise.items()
+            }
         print_json(value)
         return
     named = found.worst[0].id() if found.worst else None

@@ -25,9 +25,9 @@ from rag_eval.comparing.pairing import (
     row_means,
     row_values,
 )
+from rag_eval.comparing.run_differences import differences_of
 from rag_eval.comparing.tested_changes import Slice
 from rag_eval.comparing.two_runs import (
-    differences_of,
     falling_of,
     gating_of,
     names_of,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,37 +10,40 @@ import numpy as np
 
 from rag_eval.comparing.means_alone import compare_means
 from rag_eval.comparing.metric_changes import Member, metric_changes
-from rag_eval.comparing.pairing import PASSED, Edited, RowTable, row_table
+from rag_eval.comparing.pairing import PASSED, Edited, row_table
 from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
+from rag_eval.comparing.run_differences import (
+    differences_of,
+    input_notes,
+    odd_score_notes,
+    repeat_notes,
+    setting_notes,
+    slice_notes,
+    threshold_differences,
+    verdict_differences,
+    weight_differences,
+)
 from rag_eval.comparing.tested_changes import FamilyRule, MetricChange, Slice
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.metrics.ids import DIAGNOSTIC_IDS, METRIC_IDS
+from rag_eval.metrics.ids import DIAGNOSTIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_or_column, place_of
 from rag_eval.plumbing.checked_values import from_zero
-from rag_eval.plumbing.spelling import counted
 from rag_eval.results.reading import MissingIdsError
-from rag_eval.results.regressions import unknown_settings
 from rag_eval.results.summaries import (
     COMPOSITE,
     check_differences,
-    setting_differences,
-    unsigned_notes,
 )
 from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.runs.run_files import RunSource, read_run, sources_of
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.stats.repeat_noise import noise_line, repeat_noise
 
 ALL_METRICS: Final = "*"
 """In a mapping of margins or tolerances, the key for all metrics that it does not name."""
 TOLERANCE: Final = 0.005
 """Drop of a mean that is too small to matter, by default."""
 MOST_SLICES: Final = 100
-_MOST_EDITED: Final = 5
 _EXTRAS: Final = (COMPOSITE, PASSED)
-# Sums of shares may end a rounding error outside 0 to 1.
-_SLACK: Final = 1e-6
 
 
 def compare(
@@ -160,10 +161,10 @@ def compare(
     deciding = None if gating is None else [metric_or_column(name) for name in gating]
     lost = _lost_metrics(before, after, deciding or ()) if wanted is None else ()
     names = _in_order([*names, *lost]) if lost else names
-    notes = _notes(before, after, wanted, force=force)
+    notes = setting_notes(before, after, wanted, force=force)
     differences = [
         *differences_of(before, after, found),
-        *_verdict_differences(before, after, names),
+        *verdict_differences(before, after, names),
     ]
     check_differences(before.name, after.name, differences, force=force)
     table = row_table(before, after, names, columns, edited)
@@ -185,14 +186,14 @@ def compare(
         differences=tuple(differences),
         notes=(
             *notes,
-            *_repeat_notes((before, after), gates),
-            *_slice_notes(table, slices),
-            *_odd_score_notes(table),
+            *repeat_notes((before, after), gates),
+            *slice_notes(table, slices),
+            *odd_score_notes(table),
         ),
         table=table,
         lost_metrics=lost,
     )
-    return replace(compared, notes=(*compared.notes, *_input_notes(compared)))
+    return replace(compared, notes=(*compared.notes, *input_notes(compared)))
 
 
 def read_scores(
@@ -283,141 +284,6 @@ def _narrowed(
         if change.name in kept
     ]
     return replace(means, changes=tuple(changes))
-
-
-def weight_differences(old: ScoredRun, new: ScoredRun) -> list[str]:
-    """Weights that differ, and so make composite scores incomparable."""
-    if old.settings is None or new.settings is None:
-        return []
-    return new.settings.weight_differences(old.settings)
-
-
-def threshold_differences(old: ScoredRun, new: ScoredRun) -> list[str]:
-    """Thresholds that differ, and so make verdicts on rows incomparable."""
-    if old.settings is None or new.settings is None:
-        return []
-    return new.settings.threshold_differences(old.settings)
-
-
-def _verdict_differences(old: ScoredRun, new: ScoredRun, names: Sequence[str]) -> list[str]:
-    """What makes the composite scores and verdicts among some names incomparable."""
-    found = weight_differences(old, new) if {COMPOSITE, PASSED}.intersection(names) else []
-    return found + (threshold_differences(old, new) if PASSED in names else [])
-
-
-def differences_of(old: ScoredRun, new: ScoredRun, metrics: Sequence[MetricId]) -> list[str]:
-    """The settings that differ between two runs."""
-    if any(run.signature is None and not _is_of_result_file(run) for run in (old, new)):
-        return []  # a table of scores may be of any profile
-    return setting_differences(old.signature, new.signature, metrics)
-
-
-def _is_of_result_file(run: ScoredRun) -> bool:
-    return bool((run.metric_passed != NOT_JUDGED).any())
-
-
-def _notes(
-    old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None, *, force: bool
-) -> list[str]:
-    unsigned = [run for run in (old, new) if run.signature is None]
-    notes = unsigned_notes(run.name for run in unsigned if _is_of_result_file(run))
-    unknown = [run.name for run in unsigned if not _is_of_result_file(run)]
-    if unknown:
-        notes.append(unknown_settings(unknown[0] if len(unknown) == 1 else ""))
-    other = set(old.metrics) ^ set(new.metrics)
-    if wanted is None and other:
-        what = "" if other <= set(DIAGNOSTIC_IDS) else "composite scores and "
-        notes.append(
-            f"only one run has {', '.join(sorted(other))}: {what}row verdicts are not compared"
-        )
-    # Those of a metric that only one run has are said with it.
-    known = tuple(f" of {name}: " for name in other)
-    weights = [each for each in weight_differences(old, new) if not any(n in each for n in known)]
-    differ = [
-        *weights,
-        *(each for each in threshold_differences(old, new) if not any(n in each for n in known)),
-    ]
-    if differ and wanted is None and not force:
-        notes.append(
-            f"thresholds or weights differ ({'; '.join(differ)}): "
-            f"{'composite scores and ' if weights else ''}row verdicts are not compared; to "
-            "compare them: --force"
-        )
-    hashes = {old.dataset_hash, new.dataset_hash}
-    if None not in hashes and len(hashes) > 1:
-        notes.append("the runs use different datasets; only rows with the same id are compared")
-    if blind := [run.name for run in (old, new) if run.digests is None]:
-        who = "the runs do" if len(blind) == 2 else f"{blind[0]} does"
-        notes.append(
-            f"{who} not record questions and answers, so edited rows are not noticed; result files "
-            "and rag-eval score --digests record them"
-        )
-    return notes
-
-
-def _repeat_notes(runs: tuple[ScoredRun, ScoredRun], gating: set[str]) -> Iterator[str]:
-    """How often rows were repeated, and what of the noise comes from it."""
-    for kind, run in zip(("old", "new"), runs, strict=True):
-        n_repeats = max(Counter(run.ids).values(), default=0)
-        if n_repeats < 2:
-            continue
-        note = f"the {kind} run has up to {n_repeats} repeats per row; their scores are averaged"
-        found = {}
-        for name in sorted(gating.intersection(run.metrics), key=place_of):
-            with contextlib.suppress(InputError):  # too few scores to tell
-                found[name] = repeat_noise(run.ids, run.column(name))
-        yield f"{note}. {noise_line(found)}" if found else note
-
-
-def _slice_notes(table: RowTable, slices: Sequence[str]) -> list[str]:
-    notes = []
-    for name in slices:
-        n_without = sum(value is None for value in table.columns[name])
-        if n_without:
-            notes.append(f"rows in no slice (no {name}): {n_without:,} of {len(table.ids):,}")
-    return notes
-
-
-def _input_notes(comparison: RunComparison) -> list[str]:
-    """A line about edited rows, and one about answers."""
-    notes, answers = [], comparison.answers
-    if n_edited := len(comparison.edited):
-        shown = ", ".join(glance(name) for name in comparison.edited[:_MOST_EDITED])
-        more = ", …" if n_edited > _MOST_EDITED else ""
-        how = "left out; to compare them: --edited keep"
-        if comparison.options.edited == "keep":
-            how = "compared anyway"
-        notes.append(
-            f"{counted(n_edited, 'row')} with the same id {'has' if n_edited == 1 else 'have'} "
-            f"another question, ground truth or relevant ids ({shown}{more}): {how}"
-        )
-    if answers is not None and (answers.n_changed or answers.n_moved_alone):
-        note = f"answers differ in {answers.n_changed:,} of {counted(answers.n_rows, 'row')}"
-        if answers.n_moved_alone:
-            note += (
-                f"; scores differ in {answers.n_moved_alone:,} with the same answer: the contexts "
-                "or the judge changed"
-            )
-        notes.append(note)
-    return notes
-
-
-def _odd_score_notes(table: RowTable) -> list[str]:
-    """A line for each built-in metric with scores outside 0 to 1, such as percentages."""
-    notes = []
-    for metric in METRIC_IDS:
-        if metric not in table.names:
-            continue
-        scores = np.stack(table.column(metric))
-        odd = (scores < -_SLACK) | (scores > 1 + _SLACK)
-        if not odd.any():
-            continue
-        run, row = np.unravel_index(int(odd.argmax()), odd.shape)
-        notes.append(
-            f"{metric} has scores outside 0 to 1, such as {scores[run, row]:g} in row "
-            f"{glance(table.ids[row])}; check whether they use another scale"
-        )
-    return notes
 
 
 # --------------------------------------------------------------------------------------- families

@@ -15,6 +15,7 @@ from rag_eval.inputs.byte_files import source_name
 from rag_eval.kernels.settings import FAITHFULNESS_WEIGHTS
 from rag_eval.labels.draws import LabelDraw, ids_digest, read_draw
 from rag_eval.labels.label_sets import mean_labels, read_labels, some_names
+from rag_eval.labels.score_repeats import ScoreRepeats, score_repeats
 from rag_eval.metrics.registry import metric_or_column
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
@@ -48,6 +49,8 @@ class LabelEstimate:
     assumptions : tuple of str
         Assumptions that cannot be checked from the files.
     notes : tuple of str
+    repeats : ScoreRepeats or None
+        What repeats of a judge add to the noise; None if no row has several scores.
     """
 
     estimand: str
@@ -61,9 +64,11 @@ class LabelEstimate:
     against_name: str | None = None
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    repeats: ScoreRepeats | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
+        repeats = {} if self.repeats is None else {"scoreRepeats": self.repeats.to_dict()}
         return {
             "estimand": self.estimand,
             "labelSource": self.label_source,
@@ -76,6 +81,7 @@ class LabelEstimate:
             "against": self.against_name,
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
+            **repeats,
         }
 
 
@@ -173,6 +179,12 @@ def estimate_labels(
         against_name=systems[1].run.name if len(systems) > 1 else None,
         assumptions=(*_assumptions(label_source), *assumption),
         notes=tuple(note for system in systems for note in system.notes),
+        repeats=score_repeats(
+            [system.run for system in systems],
+            metric_or_column(metric),
+            drawn.probabilities,
+            result,
+        ),
     )
 
 

@@ -179,6 +179,8 @@ def print_estimate(found: LabelEstimate, console: Console) -> None:
     console.print(table)
     console.print()
     print_line(console, bought_text(result, found.metric))
+    if found.repeats is not None:
+        print_line(console, f"{found.metric}: {found.repeats}")
     for assumption in found.assumptions:
         print_line(console, f"assumption: {_shown(assumption)}")
 

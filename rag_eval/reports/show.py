@@ -27,6 +27,7 @@ from rag_eval.reports.figures import NONE, limit_text, number_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.results.words_grounded import missing_words
+from rag_eval.stats.repeat_noise import noise_line
 from rag_eval.views.findings import check_line
 from rag_eval.views.result_rows import Overview
 from rag_eval.views.run_view import ViewedRow
@@ -67,7 +68,8 @@ def print_overview(found: Overview, source: str, command: str, console: Console)
         console.print()
     if found.interrupted:
         print_line(console, Text("INTERRUPTED  only some of the samples were scored", "yellow"))
-    print_notes(summary.shown_notes, console)
+    repeated = [noise_line(found.noise)] if found.noise else []
+    print_notes([*summary.shown_notes, *repeated], console)
     if found.worst:
         print_line(console, Text(f"to show a row in full: {plain_text(command)}", "dim"))
 

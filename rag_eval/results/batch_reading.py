@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from rag_eval.results.score_columns import ScoreColumns
 from rag_eval.results.score_rows import ScoreRow
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.stats.intervals import Interval
+from rag_eval.stats.repeat_noise import RepeatMoments, add_row
 
 _NO_TRUTH: Final = "no ground truth"
 
@@ -105,11 +106,14 @@ class Tally:
     thresholds : dict of float or None
         Of each metric so far, that of the first row that has one.
     columns : ScoreColumns
+    repeats : dict of RepeatMoments
+        Of each metric that a single judge scored.
     """
 
     def __init__(self, metrics: Iterable[MetricId] = ()) -> None:
         self.thresholds: dict[MetricId, float | None] = dict.fromkeys(metrics)
         self.columns = ScoreColumns(len(self.thresholds))
+        self.repeats: dict[MetricId, RepeatMoments] = {}
         self._failed = FailureCounts()
         self._last: EvalResult | None = None
 
@@ -120,6 +124,7 @@ class Tally:
                 self.thresholds[metric] = found.threshold
         _count_failures(result, len(self.columns.passed), self._failed)
         self.columns.add(_scores_of(result, self.thresholds))
+        add_row(self.repeats, repeats_of(result))
         self._last = result
 
     def summary(self, beside: Mapping[str, Any]) -> BatchSummary:
@@ -147,6 +152,13 @@ def _count_failures(result: EvalResult, number: int, failed: FailureCounts) -> N
     for metric, found in result.metrics.items():
         if found.judged is not None and found.judged.failed:
             failed.add(metric, found.judged, partial(row_name, number, id_text(result.sample)))
+
+
+def repeats_of(result: EvalResult) -> Iterator[tuple[MetricId, list[float]]]:
+    """Each score of the repeats of a single judge, by metric."""
+    for metric, found in result.metrics.items():
+        if found.judged is not None:
+            yield metric, found.judged.repeats
 
 
 def _scores_of(result: EvalResult, metrics: Iterable[MetricId]) -> ScoreRow:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.judge.repeats import mean_of, measured, passes
+from rag_eval.judge.repeats import mean_of, passes
 from rag_eval.judge.replies import Tally
 from rag_eval.metrics.registry import higher_is_better, needs_judge
 from rag_eval.metrics.seven import PROFILE_METRICS
@@ -88,10 +88,8 @@ class MetricJudging:
         if found.spread is not None:
             self.n_spreads += 1
             self.spread_sum += found.spread
-        if len(found.by_judge) == 1:
-            scores = [score for score in map(measured, found.by_judge[0]) if score is not None]
-            if scores:
-                self.repeats.add(scores)
+        if scores := found.repeats:
+            self.repeats.add(scores)
         if found.failed:
             reason = found.failure.name.lower()
             self.failures[reason] = self.failures.get(reason, 0) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,6 +77,18 @@ class JudgedScore:
         """Share of the judge's quotes that are in the contexts; None without quotes or details."""
         found = [one["quoteFound"] for one in self.details if "quoteFound" in one]
         return sum(map(bool, found)) / len(found) if found else None
+
+    @property
+    def repeats(self) -> list[float]:
+        """The scores that the row's is the mean of, if a single judge gave them.
+
+        Several judges differ for other reasons than repeats do, and in a cascade the row has the
+        judge's verdict or the native score.
+        """
+        if len(self.by_judge) != 1 or self.score != self.judge_score:
+            return []
+        scores = self.by_judge[0]
+        return [score for score in scores if score is not None and not math.isnan(score)]
 
     @property
     def is_partial(self) -> bool:

@@ -16,6 +16,7 @@ from rag_eval.results.digest_texts import digests_of_texts
 from rag_eval.results.row_reading import metric_or_none, settings_of
 from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.samples import NULL_REASONS, MetricId, NullReason, null_reason_named
+from rag_eval.stats.repeat_noise import RepeatMoments
 
 BASELINE_VERSION: Final = 1
 
@@ -90,6 +91,8 @@ class ScoreSource:
     dataset_hash : str or None
     lower_is_better : frozenset of MetricId
     n_judgements, n_failed_judgements : int
+    repeats : dict of RepeatMoments
+        Of each metric that a single judge scored.
 
     Parameters
     ----------
@@ -129,6 +132,7 @@ class ScoreSource:
         self.lower_is_better: frozenset[MetricId] = frozenset()
         self.n_judgements = 0
         self.n_failed_judgements = 0
+        self.repeats: dict[MetricId, RepeatMoments] = {}
         self._signed: Any = None
         self._signed_at = ""
 
@@ -182,7 +186,7 @@ class NestedRows:
         if not metrics.keys() <= self._known:
             self._add_metrics(metrics)
         scores, reasons, verdicts = [], [], []
-        for name in self._names:
+        for metric, name in zip(file.metrics, self._names, strict=True):
             entry = metrics.get(name)
             if entry is None:
                 scores.append(math.nan)
@@ -201,6 +205,9 @@ class NestedRows:
             if judge is not None:
                 fell_back = isinstance(judge, Mapping) and judge.get("fallback") is True
                 file.judged(failed=fell_back or why in JUDGE_FAILURES)
+                # In a cascade the row has the judge's verdict or the native score.
+                if isinstance(judge, Mapping) and judge.get("score") == entry.get("score"):
+                    self._add_repeats(metric, judge, place, name)
         values = [metadata_of(sample, column) for column in file.columns]
         if row.get("signature") is not None:
             file.sign(row["signature"], place)
@@ -211,6 +218,18 @@ class NestedRows:
         return ScoreRow(
             place, row_id, scores, reasons, verdicts, composite, passed, values, digests
         )
+
+    def _add_repeats(
+        self, metric: MetricId, judge: Mapping[str, Any], place: str, name: str
+    ) -> None:
+        by_judge = judge.get("byJudge") or [[judge.get("score")]]
+        if not isinstance(by_judge, list) or not all(isinstance(each, list) for each in by_judge):
+            raise self._file.error(place, f"byJudge of {name} must be lists of scores")
+        if len(by_judge) > 1:
+            return  # judges differ for other reasons than repeats do
+        given = [number_of(score, self._file, place, name) for score in by_judge[0]]
+        if scores := [score for score in given if score == score]:
+            self._file.repeats.setdefault(metric, RepeatMoments()).add(scores)
 
     def _add_metrics(self, found: Mapping[str, Any]) -> None:
         for name in found:

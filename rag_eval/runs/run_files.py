@@ -15,6 +15,7 @@ from rag_eval.errors import InputError, kind_of, suggestion
 from rag_eval.metrics.registry import higher_is_better, metric_of_file
 from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.results.batch import BatchEvalResult
+from rag_eval.results.batch_reading import repeats_of
 from rag_eval.results.reading import ResultFile
 from rag_eval.results.row import sample_dict
 from rag_eval.results.score_columns import ScoreColumns
@@ -27,6 +28,7 @@ from rag_eval.runs.run_rows import RunRows, check_columns
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import Results
+from rag_eval.stats.repeat_noise import RepeatMoments, add_row
 
 RunSource: TypeAlias = str | Path | ResultFile | ScoredRun | BatchEvalResult | Sequence[Any]
 """A file, a glob pattern, a run, a result in memory, or a list of these (repeats of one run)."""
@@ -218,6 +220,7 @@ def _read_file(path: str | Path | ResultFile, wanted: _Wanted) -> ScoredRun:
         lower_is_better=file.lower_is_better,
         n_judgements=file.n_judgements,
         n_failed_judgements=file.n_failed_judgements,
+        repeats=file.repeats,
     )
     return _narrowed(run, wanted.metrics)
 
@@ -280,8 +283,20 @@ def run_of_result(
         lower_is_better=frozenset(m for m in result.metrics if not higher_is_better(m)),
         n_judgements=0 if result.judging is None else result.judging.n_wanted,
         n_failed_judgements=0 if result.judging is None else result.judging.n_failed,
+        repeats=_repeats_of(result),
     )
     return _narrowed(run, None if metrics is None else tuple(metrics))
+
+
+def _repeats_of(result: BatchEvalResult) -> dict[MetricId, RepeatMoments]:
+    if result.judging is not None:
+        return {name: found.repeats for name, found in result.judging.metrics.items()}
+    if isinstance(result.results, Results):
+        return {}
+    found: dict[MetricId, RepeatMoments] = {}
+    for row in result.results:
+        add_row(found, repeats_of(row))
+    return found
 
 
 def sample_of(result: BatchEvalResult, row: int) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from rag_eval.errors import InputError
 from rag_eval.options.signature import Signature
 from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.samples import MetricId
+from rag_eval.stats.repeat_noise import RepeatMoments, RepeatNoise, noise_of_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,9 @@ class ScoredRun:
         Lower-is-better metrics that the file declares; built-in metrics are known anyway.
     n_judgements, n_failed_judgements : int
         Number of requested and of failed judgements; 0 without a judge.
+    repeats : mapping of RepeatMoments
+        Of metrics that a single judge scored, how far its repeats of a row differ; empty for a file
+        that does not say.
     """
 
     name: str
@@ -66,6 +70,7 @@ class ScoredRun:
     lower_is_better: frozenset[MetricId] = frozenset()
     n_judgements: int = 0
     n_failed_judgements: int = 0
+    repeats: Mapping[MetricId, RepeatMoments] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -82,3 +87,10 @@ class ScoredRun:
             known = ", ".join(self.metrics) or "none"
             raise InputError(f"{self.name} has no scores of {metric} (metrics: {known})")
         return np.asarray(self.scores[:, self.metrics.index(metric)], np.float64)
+
+    def repeat_noise(self, metric: MetricId) -> RepeatNoise | None:
+        """What of the noise of a mean is from repeats: of rows with one id, or of the judge.
+
+        None where no row has two scores.
+        """
+        return noise_of_rows(self.ids, self.column(metric), self.repeats.get(metric))

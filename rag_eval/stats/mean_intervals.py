@@ -18,6 +18,7 @@ from rag_eval.stats.groups import group_numbers
 from rag_eval.stats.intervals import Interval, checked_level, score_bounds
 from rag_eval.stats.moment_intervals import (
     MEAN_METHODS,
+    UNSEEN_CLUSTERS,
     Bounds,
     MeanMethod,
     Spread,
@@ -26,10 +27,10 @@ from rag_eval.stats.moment_intervals import (
     interval_of_moments,
     unbounded,
 )
-from rag_eval.stats.skewness import johnson_shift
 
 FEWEST_CLUSTERED_OTHERS: Final = 10
-"""The same for rows of groups, divided by how much the groups inflate the variance."""
+"""Rows off the most frequent score, over how much groups inflate the variance: with fewer, an
+interval is only indicative if the groups are skewed."""
 
 
 def mean_interval(
@@ -67,8 +68,8 @@ def mean_interval(
         No bounds, and ``too_few``, without rows, for a single row inside the range, and for fewer
         than 5 groups. ``too_few`` is also set, with bounds that are only indicative, if fewer than
         3 rows differ from the most frequent score, or if scores are as skewed as verdicts with
-        fewer than 3 of a kind. With groups, rows of at least 5 groups must differ, and be worth 10
-        independent ones.
+        fewer than 3 of a kind. With groups, rows of at least 5 groups must differ; and if the
+        groups are that skewed, the rows that differ must be worth 10 independent ones.
 
     Raises
     ------
@@ -80,11 +81,14 @@ def mean_interval(
     ``bounded`` is Wilson's interval for as many rows as verdicts with this mean would need for the
     same standard error, with Student's t in place of the normal quantile. Its variance includes
     that of unseen rows: three quarters of a row with the largest variance that the mean allows, or
-    four standard deviations away. If the interval by Student's t corrected for skewness (Johnson
+    four standard deviations away. Where fewer than four rows tell the spread (n over the squared
+    skewness, from Cochran 1977, section 2.15), unseen ones make up for them, as the four rows of
+    Agresti and Coull (1998) do. If the interval by Student's t corrected for skewness (Johnson
     1978) ends further out, that end is used. ``wilson`` has Poisson bounds for up to three rows of
     a kind (Brown, Cai and DasGupta 2001). With groups the standard error is the cluster-robust CR2,
-    never below that of independent rows, and the degrees of freedom are at most those of the groups
-    with a row that differs. The coverage is in ``benchmarks/statistics/RESULTS.md``.
+    never below that of independent rows; a quarter of a group counts as unseen, and the degrees of
+    freedom are at most those of the groups with a row that differs. The coverage is in
+    ``benchmarks/statistics/RESULTS.md``.
     """
     level = checked_level(level)
     scores = np.asarray(values, np.float64)
@@ -137,18 +141,22 @@ def _clustered(
         return interval_at(mean, (mean - half, mean + half), None, level, n_clusters, name, too_few)
     low, high = bounds or (0.0, 1.0)
     independent = row.most / (row.n - 1) if chosen == "wilson" else row.mixed
-    variance = max(found.variance / (high - low) ** 2, independent)
+    between = found.variance / (high - low) ** 2
+    # How far clusters are apart is known as badly as how far apart as many rows are.
+    clusters = Spread(
+        n_clusters,
+        row.mean,
+        math.sqrt(between * n_clusters),
+        n_telling,
+        found.skewness,
+        UNSEEN_CLUSTERS,
+    )
     # All rows at one end: each cluster may be one row that was copied.
-    n_like = row.most / variance if variance else n_clusters
+    n_like = row.most / max(clusters.mixed, independent) if row.most else n_clusters
     reach = student_quantile((1 + level) / 2, max(1.0, min(found.df, n_telling - 1)))
-    ends = score_bounds(row.mean, n_like, reach)
-    if found.skewness and n_telling >= FEWEST_CLUSTERS:
-        error, shift = math.sqrt(variance), johnson_shift(found.skewness, reach, n_clusters)
-        ends = (
-            max(0.0, min(ends[0], row.mean + (shift - reach) * error)),
-            min(1.0, max(ends[1], row.mean + (shift + reach) * error)),
-        )
-    too_few |= row.n_others * independent < FEWEST_CLUSTERED_OTHERS * variance
+    ends = clusters.with_skewness(score_bounds(row.mean, n_like, reach), reach)
+    n_few = row.n_others * independent < FEWEST_CLUSTERED_OTHERS * max(between, independent)
+    too_few |= n_few and clusters.is_of_few_rows
     return interval_at(mean, ends, bounds, level, n_clusters, name, too_few)
 
 

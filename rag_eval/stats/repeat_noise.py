@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -129,19 +130,46 @@ class RepeatMoments:
         self.squares += step * (mean - self.mean)
 
     @property
+    def of_repeats(self) -> float | None:
+        """The variance that the mean of a row's repeats has; None where no row was repeated."""
+        if self.n_scores == self.n_rows:
+            return None
+        return self.within / (self.n_scores - self.n_rows) * self.inverse_counts / self.n_rows
+
+    @property
     def noise(self) -> RepeatNoise | None:
         """None for fewer than two rows, or where none was repeated."""
-        n_rows = self.n_rows
-        if n_rows < 2 or self.n_scores == n_rows:
+        n_rows, of_repeats = self.n_rows, self.of_repeats
+        if n_rows < 2 or of_repeats is None:
             return None
         total = self.squares / (n_rows - 1)
-        of_repeats = self.within / (self.n_scores - n_rows) * self.inverse_counts / n_rows
         return RepeatNoise(
             n_rows=n_rows,
             n_repeats=n_rows / self.inverse_counts,
             error=math.sqrt(total / n_rows),
             share_of_repeats=min(1.0, of_repeats / total) if total else 0.0,
         )
+
+
+def add_row(into: dict[str, RepeatMoments], scores: Iterable[tuple[str, Sequence[float]]]) -> None:
+    """Add the scores of a row to those of each metric that it has any of."""
+    for name, found in scores:
+        if found:
+            into.setdefault(name, RepeatMoments()).add(found)
+
+
+def noise_of_rows(
+    ids: Sequence[str], scores: npt.ArrayLike, judged: RepeatMoments | None
+) -> RepeatNoise | None:
+    """The noise of rows with one id, or where all ids differ, that of a judge's repeats.
+
+    None where no row has two scores.
+    """
+    if len(set(ids)) == len(ids):
+        return None if judged is None else judged.noise
+    with contextlib.suppress(InputError):  # too few scores to tell
+        return repeat_noise(ids, scores)
+    return None
 
 
 def noise_line(found: Mapping[str, RepeatNoise]) -> str:

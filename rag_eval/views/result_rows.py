@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from rag_eval.results.reading import ResultFile
 from rag_eval.results.row import EvalResult, id_text, row_name, sample_dict
 from rag_eval.runs.row_clusters import RowClusters, with_clusters
 from rag_eval.samples import MetricId
+from rag_eval.stats.repeat_noise import RepeatNoise, noise_of_rows
 from rag_eval.views.run_view import ViewedRow
 
 # Largest number of ids to compare for suggestions.
@@ -148,12 +149,16 @@ class Overview:
     worst : tuple of RawRow
         The lowest composite scores, the worst first.
     interrupted : bool
+    noise : mapping of RepeatNoise
+        Of metrics whose rows were scored several times: what of the noise of the mean is from
+        repeats.
     """
 
     summary: BatchSummary
     thresholds: Mapping[MetricId, float | None]
     worst: tuple[RawRow, ...]
     interrupted: bool = False
+    noise: Mapping[MetricId, RepeatNoise] = field(default_factory=dict)
 
 
 def overview(file: ResultFile, n_worst: int, cluster_by: str | None = None) -> Overview:
@@ -163,10 +168,12 @@ def overview(file: ResultFile, n_worst: int, cluster_by: str | None = None) -> O
     """
     tally = Tally()
     clusters = None if cluster_by is None else RowClusters(cluster_by)
+    ids: list[str] = []
     heap: list[tuple[float, int, RawRow]] = []
     for row in raw_rows(file):
         result = row.result()
         tally.add(result)
+        ids.append(row.id() or f"row {row.number + 1}")
         if clusters is not None:
             name = f"{file.source}, row {row.number + 1:,}"
             clusters.add_sample(sample_dict(result.sample), name)
@@ -179,9 +186,9 @@ def overview(file: ResultFile, n_worst: int, cluster_by: str | None = None) -> O
         elif entry > heap[0]:
             heapq.heapreplace(heap, entry)
     summary = tally.summary(file.said)
+    columns = tally.columns
+    scores, _, verdicts = columns.matrices()
     if clusters is not None:
-        columns = tally.columns
-        scores, _, verdicts = columns.matrices()
         composite, passed = np.array(columns.composite), np.array(columns.passed)
         summary = with_clusters(summary, clusters, scores, composite, verdicts, passed)
     return Overview(
@@ -189,4 +196,9 @@ def overview(file: ResultFile, n_worst: int, cluster_by: str | None = None) -> O
         thresholds=tally.thresholds,
         worst=tuple(row for _, _, row in sorted(heap, reverse=True)),
         interrupted=is_interrupted(file),
+        noise={
+            name: noise
+            for name, column in zip(summary.metrics, scores.T, strict=True)
+            if (noise := noise_of_rows(ids, column, tally.repeats.get(name))) is not None
+        },
     )

@@ -17,7 +17,9 @@ from benchmarks.statistics.populations import (
     BINARY,
     LONG_TAIL,
     LUMPS,
+    NEAR_EDGE,
     POPULATIONS,
+    ZEROS,
     PairedPopulation,
     Population,
     cluster_numbers,
@@ -324,6 +326,32 @@ def test_intervals_hold_the_true_mean_as_often_as_they_say(population: Populatio
         assert share_of(population, n_rows, 1_000) >= bar - 0.02
 
 
+@every_row(
+    ("population", "n_clusters", "n_rows"),
+    [(LONG_TAIL, 10, 10), (NEAR_EDGE, 20, 50), (ZEROS, 20, 50)],
+)
+def test_intervals_of_skewed_clusters_hold_the_mean(
+    population: Population, n_clusters: int, n_rows: int
+) -> None:
+    """Two of them held it in 0.91 of samples: clusters that were not seen were left out."""
+    groups = cluster_numbers([n_rows] * n_clusters)
+    generator = np.random.default_rng(11)
+    rows = population.draw_clustered(generator, 600, [n_rows] * n_clusters, 0.3)
+    found = Coverage.of([mean_interval(row, groups=groups) for row in rows], population.mean)
+    assert found.share >= 0.93
+    assert found.unmarked <= 0.06
+
+
+def test_a_few_small_scores_do_not_exclude_large_ones() -> None:
+    """Of 97 % zeros and 1 % ones, 200 rows have no one in 13 % of samples; 0.014 is the mean."""
+    column = np.zeros(200)
+    column[:4] = 0.05, 0.1, 0.2, 0.3
+    found = mean_interval(column)
+    assert found.too_few
+    assert ends(found)[1] > 0.014
+    assert share_of(ZEROS, 200, 1_000) >= 0.94
+
+
 def test_clusters_that_are_not_told_make_an_interval_too_narrow() -> None:
     found = clustered_coverage(LUMPS, [10] * 20, 0.3, 300, seed=5)
     assert found["default"].share > 0.92
@@ -409,11 +437,26 @@ def test_a_row_without_the_field_is_named() -> None:
         of_documents(2, 2).mean_intervals(cluster_by="user")
 
 
-@every_row(("n_groups", "too_few"), [(10, True), (40, False)])
-def test_rows_that_only_repeat_their_group_count_as_one(n_groups: int, too_few: bool) -> None:
-    """Half of the groups pass throughout: rows as good as 5 and as 20 independent ones differ."""
-    groups = np.repeat(np.arange(n_groups), 20)
-    assert mean_interval((groups % 2).astype(float), groups=groups).too_few is too_few
+@every_row(
+    ("n_clusters", "failing", "width", "too_few"),
+    [
+        (20, (1, 1, 1, 1), 0.05, True),  # rows of four clusters differ
+        (20, (20, 1, 1, 1, 1), 0.30, True),  # nearly all of them are of one
+        (20, (20,) * 6, 0.53, False),
+        (10, (20,) * 5, 0.67, False),
+    ],
+)
+def test_clusters_are_too_few_where_one_of_them_is_most_of_the_spread(
+    n_clusters: int, failing: tuple[int, ...], width: float, too_few: bool
+) -> None:
+    """Few clusters that pass or fail as a whole say enough: their interval is wide."""
+    scores = np.ones((n_clusters, 20))
+    for cluster, n_failing in enumerate(failing):
+        scores[cluster, :n_failing] = 0
+    found = mean_interval(scores.ravel(), groups=np.repeat(np.arange(n_clusters), 20))
+    assert found.too_few is too_few
+    low, high = ends(found)
+    assert high - low > width
 
 
 def test_scores_so_small_that_their_squares_are_nothing_have_an_interval() -> None:
