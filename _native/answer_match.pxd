@@ -2,7 +2,7 @@
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from claims cimport claims_t, clamped, content_or_all
+from claims cimport clamped
 from code_points cimport decode_code_point
 from lexicon cimport IS_NUMBER, raw_flags
 from ngram_sets cimport begin_tally, find_gram, grams_t, number_gram, tally_ids, tally_t
@@ -10,7 +10,7 @@ from number_values cimport bits_of, clear_values, number_t, read_number, read_on
 from primitives cimport (
     folded_product, hash_t, int64_t, reserve, token_t, uint8_t, uint32_t, uint64_t,
 )
-from row_words cimport n_stems, piece_t, roles_of, row_words_t
+from row_words cimport content_or_all, n_stems, piece_t, roles_of, row_words_t
 from word_facts cimport LANGUAGE_EN, ROLE_NAY, ROLE_NO_ANSWER, ROLE_PLAIN_NO, ROLE_YES
 
 cdef enum:
@@ -81,16 +81,17 @@ cdef inline void close_answer_match(answer_match_t* match) noexcept nogil:
 
 # ------------------------------------------------------------------------------------- content
 
-cdef inline int64_t distinct_content(answer_match_t* match, claims_t* claims,
-                                     const row_words_t* words, const piece_t* piece,
-                                     token_t** types, int64_t* capacity) noexcept nogil:
+cdef inline int64_t distinct_content(answer_match_t* match, const row_words_t* words,
+                                     const piece_t* piece, token_t** types,
+                                     int64_t* capacity) noexcept nogil:
     """Distinct content stems of a text, all stems when there is none; how many, or -1."""
-    cdef int64_t n = content_or_all(claims, words, piece.first, piece.last)
-    if n < 0 or begin_tally(&match.tally, n_stems(words)):
+    cdef int64_t n
+    cdef const token_t* content = content_or_all(words, piece.first, piece.last, &n)
+    if begin_tally(&match.tally, n_stems(words)):
         return -1
     if reserve(<void**> types, capacity, n + 1, sizeof(token_t)):
         return -1
-    return tally_ids(&match.tally, claims.content, n, types[0])
+    return tally_ids(&match.tally, content, n, types[0])
 
 
 cdef inline void mark_stems(answer_match_t* match, const row_words_t* words,
@@ -270,7 +271,7 @@ cdef inline int polarity(const row_words_t* words, const piece_t* piece) noexcep
         return 0
     if first + 1 < piece.last and (
             roles_of(words, first + 1) & ROLE_NO_ANSWER
-            or raw_flags(&words.lexicon, words.ids[first + 1]) & IS_NUMBER):
+            or raw_flags(&words.lexicon.vocabulary.keys[words.ids[first + 1]]) & IS_NUMBER):
         return 0
     return -1
 
@@ -338,7 +339,7 @@ cdef inline bint shares_number(const grams_t* numbers, const row_words_t* words,
 
 # --------------------------------------------------------------------------------- correctness
 
-cdef inline int begin_match(answer_match_t* match, claims_t* claims, const row_words_t* words,
+cdef inline int begin_match(answer_match_t* match, const row_words_t* words,
                             const piece_t* answer, const piece_t* question) noexcept nogil:
     """Read the answer, which has a word, once for all ground truths; 0, or -1 without memory.
 
@@ -348,7 +349,7 @@ cdef inline int begin_match(answer_match_t* match, claims_t* claims, const row_w
     if reserve(<void**> &match.sets, &match.sets_capacity, n_stems(words) + 1, 1):
         return -1
     memset(match.sets + before, 0, <size_t> (match.sets_capacity - before))
-    match.n_answer = distinct_content(match, claims, words, answer, &match.answer_types,
+    match.n_answer = distinct_content(match, words, answer, &match.answer_types,
                                       &match.answer_types_capacity)
     if match.n_answer < 0:
         return -1
@@ -380,10 +381,10 @@ cdef inline void end_match(answer_match_t* match, const row_words_t* words,
         memset(match.plain_answer, 0, sizeof(match.plain_answer))
 
 
-cdef inline double correctness(answer_match_t* match, claims_t* claims, const row_words_t* words,
+cdef inline double correctness(answer_match_t* match, const row_words_t* words,
                                const piece_t* answer, const piece_t* truth) noexcept nogil:
     """Agreement of the answer with a ground truth that has a word; -1 without memory."""
-    cdef int64_t n_truth = distinct_content(match, claims, words, truth, &match.truth_types,
+    cdef int64_t n_truth = distinct_content(match, words, truth, &match.truth_types,
                                             &match.truth_types_capacity)
     cdef double share = trigram_share(match, words, answer, truth), recall, precision, f1, half
     cdef double score

@@ -13,7 +13,7 @@ from ngram_sets cimport (
     widen_tally,
 )
 from primitives cimport hash_t, int64_t, reserve, token_t, uint8_t, uint64_t
-from row_words cimport any_content, n_stems, piece_t, row_words_t, take_content
+from row_words cimport content_or_all, count_content, n_stems, piece_t, row_words_t
 from windows cimport close_occurrences, list_occurrences, occurrences_t, window_t
 
 cdef enum:
@@ -64,11 +64,6 @@ cdef struct counted_t:
     int64_t n_missing          # ... that nothing has; pairs that are far from each other
 
 
-cdef struct content_t:
-    token_t stem               # of a content word of a chunk that is in a claim
-    int64_t place              # among the content words of all chunks
-
-
 cdef struct counted_word_t:
     # Of a stem, by whether ordinals count it: how many numbers of a window do, and the first of
     # them that the sentence does not state, or -1.
@@ -88,8 +83,6 @@ cdef struct claims_t:
     token_t* pairs
     int64_t pairs_capacity
     int64_t n_pairs
-    token_t* content           # of the sentence at hand
-    int64_t content_capacity
     grams_t grams
     tally_t tally
     uint8_t* pair_found        # per pair of a claim, how a chunk has it: bits AS_*
@@ -104,13 +97,14 @@ cdef struct claims_t:
     occurrences_t occurrences
     int64_t* hits
     int64_t hits_capacity
-    int64_t* neighbours        # words that, with the next, may be a claim's bigram
+    int64_t* neighbours        # words that, with the one before, may be a claim's bigram
     int64_t neighbours_capacity
-    content_t* contents        # content words of the chunks that may be in a claim's skip pair
+    int64_t* contents          # content words of the chunks that may be in a claim's skip pair
     int64_t contents_capacity
     const piece_t* chunks      # held against the claims
     int64_t n_chunks
     const piece_t* question    # NULL without one
+    bint has_chunk_raws        # the raw forms of the chunks are marked; once one is asked for
     grams_t chunk_values       # what numbers of the chunks are worth
     bint has_chunk_values      # ... once it is asked for
     grams_t question_values
@@ -131,7 +125,6 @@ cdef inline void close_claims(claims_t* claims) noexcept nogil:
     free(claims.supports)
     free(claims.types)
     free(claims.pairs)
-    free(claims.content)
     free(claims.grams.slots)
     free(claims.tally.cells)
     free(claims.pair_found)
@@ -153,7 +146,7 @@ cdef inline int begin_claims(claims_t* claims, const row_words_t* words,
     """Forget the row before; 0, or -1 without memory."""
     cdef int64_t n_sentences = words.sentences.size
     claims.n_types = claims.n_pairs = claims.first_marked = claims.last_marked = 0
-    claims.has_chunk_values = claims.has_question_values = False
+    claims.has_chunk_values = claims.has_question_values = claims.has_chunk_raws = False
     claims.question = NULL
     if reserve(<void**> &claims.claims, &claims.claims_capacity, n_sentences, sizeof(claim_t)):
         return -1
@@ -168,31 +161,16 @@ cdef inline int begin_claims(claims_t* claims, const row_words_t* words,
 
 # ------------------------------------------------------------------------------- what is claimed
 
-cdef inline int64_t content_or_all(claims_t* claims, const row_words_t* words, int64_t first,
-                                   int64_t last) noexcept nogil:
-    """Stems of the content words, of all words when there is none; how many, or -1."""
-    cdef int64_t n, i
-    if reserve(<void**> &claims.content, &claims.content_capacity, last - first + 1,
-               sizeof(token_t)):
-        return -1
-    n = take_content(words, first, last, claims.content)
-    if n == 0:
-        for i in range(first, last):
-            claims.content[i - first] = words.stems[i]
-        n = last - first
-    return n
-
-
-cdef inline int64_t add_types(claims_t* claims, const row_words_t* words,
+cdef inline int64_t add_types(claims_t* claims, const row_words_t* words, const token_t* content,
                               int64_t n_content) noexcept nogil:
-    """Add the distinct stems of ``content`` to ``types`` and want their places; how many."""
+    """Add the distinct stems of some content to ``types`` and want their places; how many."""
     cdef int64_t n, i
     if begin_tally(&claims.tally, n_stems(words)):
         return -1
     if reserve(<void**> &claims.types, &claims.types_capacity, claims.n_types + n_content + 1,
                sizeof(token_t)):
         return -1
-    n = tally_ids(&claims.tally, claims.content, n_content, claims.types + claims.n_types)
+    n = tally_ids(&claims.tally, content, n_content, claims.types + claims.n_types)
     for i in range(claims.n_types, claims.n_types + n):
         claims.marks[claims.types[i]] |= STEM_WANTED
     claims.n_types += n
@@ -224,6 +202,7 @@ cdef inline int add_claims(claims_t* claims, const row_words_t* words,
                            const piece_t* piece) noexcept nogil:
     """Set out what the sentences of a text claim; 0, or -1 without memory."""
     cdef const sentence_t* sentence
+    cdef const token_t* content
     cdef claim_t* claim
     cdef int64_t i, k, first, last
     for i in range(piece.first_sentence, piece.last_sentence):
@@ -232,10 +211,8 @@ cdef inline int add_claims(claims_t* claims, const row_words_t* words,
         first = piece.first + sentence.first
         last = piece.first + sentence.last
         claim.types = claims.n_types
-        claim.n_content = content_or_all(claims, words, first, last)
-        if claim.n_content < 0:
-            return -1
-        claim.n_types = add_types(claims, words, claim.n_content)
+        content = content_or_all(words, first, last, &claim.n_content)
+        claim.n_types = add_types(claims, words, content, claim.n_content)
         for k in range(first, last):
             claims.marks[words.stems[k]] |= STEM_IN_CLAIM
         claim.pairs = claims.n_pairs
@@ -244,8 +221,8 @@ cdef inline int add_claims(claims_t* claims, const row_words_t* words,
         claim.n_skips = 0
         if claim.n_types < 0 or claim.n_pairs < 0:
             return -1
-        if any_content(words, first, last):
-            claim.n_skips = add_pairs(claims, claims.content, claim.n_content)
+        if count_content(words, first, last):
+            claim.n_skips = add_pairs(claims, content, claim.n_content)
             if claim.n_skips < 0:
                 return -1
     return 0
@@ -275,7 +252,20 @@ cdef inline void forget_chunks(claims_t* claims, const row_words_t* words) noexc
     for i in range(claims.n_pairs_found):
         claims.pair_found[claims.pairs_found[i]] = 0
     claims.n_pairs_found = claims.first_marked = claims.last_marked = 0
-    claims.has_chunk_values = False
+    claims.has_chunk_values = claims.has_chunk_raws = False
+
+
+cdef inline void mark_chunk_raws(claims_t* claims, const row_words_t* words) noexcept nogil:
+    """Mark the raw forms of the chunks' words, unless that is done."""
+    cdef const token_t* ids = words.ids
+    cdef const form_t* forms = words.lexicon.forms
+    cdef uint8_t* marks = claims.marks
+    cdef int64_t last = claims.last_marked, i
+    if claims.has_chunk_raws:
+        return
+    claims.has_chunk_raws = True
+    for i in range(claims.first_marked, last):
+        marks[forms[ids[i]].raw] |= RAW_IN_CHUNK
 
 
 cdef inline int reserve_sifted(claims_t* claims, int64_t n_words) noexcept nogil:
@@ -291,7 +281,7 @@ cdef inline int reserve_sifted(claims_t* claims, int64_t n_words) noexcept nogil
     if reserve(<void**> &claims.hits, &claims.hits_capacity, n_words + 1, sizeof(int64_t)):
         return -1
     if reserve(<void**> &claims.contents, &claims.contents_capacity, n_words + 1,
-               sizeof(content_t)):
+               sizeof(int64_t)):
         return -1
     return reserve(<void**> &claims.neighbours, &claims.neighbours_capacity, n_words + 1,
                    sizeof(int64_t))
@@ -308,38 +298,50 @@ cdef inline void find_pair(claims_t* claims, token_t left, token_t right,
         claims.pair_found[id] |= how
 
 
-cdef inline void find_skip_pairs(claims_t* claims, int64_t n_contents) noexcept nogil:
+cdef inline void find_skip_pairs(claims_t* claims, const row_words_t* words,
+                                 int64_t n_contents) noexcept nogil:
     """Find pairs of content words that have at most one other between them."""
-    cdef const content_t* contents = claims.contents
-    cdef int64_t i
-    for i in range(1, n_contents):
-        if contents[i].place - contents[i - 1].place <= 1 + SKIPPED:
-            find_pair(claims, contents[i - 1].stem, contents[i].stem, AS_SKIP_PAIR)
+    # Places among the content words, and stems, of the word at hand and the two before it.
+    cdef int64_t place, last_place = -2 * (1 + SKIPPED), first_place = last_place
+    cdef token_t stem, last_stem = 0, first_stem = 0
+    cdef int64_t chunk = 0, word, i
+    for i in range(n_contents):
+        word = claims.contents[i]
+        while word >= claims.chunks[chunk].last:
+            chunk += 1
+        # The last word of a chunk and the first of the next are no pair.
+        place = words.content_before[word] + (1 + SKIPPED) * chunk
+        stem = words.stems[word]
+        if place - last_place <= 1 + SKIPPED:
+            find_pair(claims, last_stem, stem, AS_SKIP_PAIR)
         # The word between them is in a claim, too.
-        if i > 1 and contents[i].place - contents[i - 2].place == 1 + SKIPPED:
-            find_pair(claims, contents[i - 2].stem, contents[i].stem, AS_SKIP_PAIR)
+        if place - first_place == 1 + SKIPPED:
+            find_pair(claims, first_stem, stem, AS_SKIP_PAIR)
+        first_place = last_place
+        first_stem = last_stem
+        last_place = place
+        last_stem = stem
 
 
 cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const piece_t* chunks,
                             int64_t n_chunks) noexcept nogil:
     """Find what the chunks share with the claims and the questions; 0, or -1 without memory.
 
-    Chunks lie end to end. One pass without a branch marks their words and keeps the places of
+    Chunks lie end to end. One pass without a branch marks their stems and keeps the places of
     wanted stems, of neighbours that both stand in a claim, and of content words that do.
     """
     cdef int64_t first = chunks[0].first if n_chunks else 0
     cdef int64_t last = chunks[n_chunks - 1].last if n_chunks else 0
-    cdef int64_t n_hits = 0, n_neighbours = 0, n_contents = 0, place = 0, chunk, i
+    cdef int64_t n_hits = 0, n_neighbours = 0, n_contents = 0, chunk, i
     # In locals: the compiler cannot know that no store of the loop changes them.
-    cdef const token_t* ids = words.ids
-    cdef const form_t* forms = words.lexicon.forms
+    cdef const token_t* stems = words.stems
+    cdef const int64_t* content_before = words.content_before
     cdef uint8_t* marks = claims.marks
     cdef int64_t* hits
     cdef int64_t* neighbours
-    cdef content_t* contents
-    cdef const form_t* form
+    cdef int64_t* contents
+    cdef token_t stem
     cdef uint8_t mark, before
-    cdef bint content
     forget_chunks(claims, words)
     claims.chunks = chunks
     claims.n_chunks = n_chunks
@@ -352,26 +354,20 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
     claims.last_marked = last
     for chunk in range(n_chunks):
         before = 0
-        place += 1 + SKIPPED
         for i in range(chunks[chunk].first, chunks[chunk].last):
-            form = &forms[ids[i]]
-            marks[form.raw] |= RAW_IN_CHUNK
-            mark = marks[form.stem] | STEM_IN_CHUNK
-            marks[form.stem] = mark
+            stem = stems[i]
+            mark = marks[stem] | STEM_IN_CHUNK
+            marks[stem] = mark
             hits[n_hits] = i
             n_hits += mark & STEM_WANTED != 0
-            neighbours[n_neighbours] = i - 1
+            neighbours[n_neighbours] = i
             n_neighbours += before & mark & STEM_IN_CLAIM
-            content = not form.flags & IS_STOP_WORD
-            place += content
-            contents[n_contents].stem = form.stem
-            contents[n_contents].place = place
-            n_contents += mark & content
+            contents[n_contents] = i
+            n_contents += mark & STEM_IN_CLAIM & (content_before[i + 1] - content_before[i])
             before = mark
     for i in range(n_neighbours):
-        find_pair(claims, words.stems[claims.neighbours[i]],
-                  words.stems[claims.neighbours[i] + 1], AS_NEIGHBOURS)
-    find_skip_pairs(claims, n_contents)
+        find_pair(claims, stems[neighbours[i] - 1], stems[neighbours[i]], AS_NEIGHBOURS)
+    find_skip_pairs(claims, words, n_contents)
     return list_occurrences(&claims.occurrences, words.stems, claims.hits, n_hits,
                             n_stems(words))
 

@@ -21,8 +21,8 @@ from relevance cimport (
     score_chunks, want_stems,
 )
 from row_words cimport (
-    WANTS_CAPITALS, WANTS_LETTERS, WANTS_SENTENCES, add_piece, any_content, begin_row,
-    close_row_words, n_stems, open_row_words, piece_t, read_words, row_words_t,
+    WANTS_CAPITALS, WANTS_LETTERS, WANTS_SENTENCES, add_piece, begin_row,
+    close_row_words, count_content, n_stems, open_row_words, piece_t, read_words, row_words_t,
 )
 from stopping cimport is_stopped
 from support cimport (
@@ -479,7 +479,7 @@ cdef inline int set_out_queries(grounded_work_t* work, const opened_t* opened) n
         return -1
     if opened.precision and work.n_claims:
         # Those of a query that has no content, and of more: it does no harm.
-        stop_words = not any_content(&work.words, work.question.first, work.question.last)
+        stop_words = not count_content(&work.words, work.question.first, work.question.last)
         for i in range(work.n_truths):
             want_stems(&work.claims, &work.words, &work.truths[i], stop_words)
     return 0
@@ -532,7 +532,7 @@ cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) n
     if reserve(<void**> &work.chunk_scores, &work.chunk_scores_capacity, work.n_chunks,
                sizeof(double)):
         return -1
-    if count_terms(&work.relevance, &work.claims, &work.words, work.chunks, work.n_chunks):
+    if count_terms(&work.relevance, &work.words, work.chunks, work.n_chunks):
         return -1
     if opened.chunk_scores:
         if score_with(work, &work.question_query, work.chunks, work.n_chunks, work.chunk_begins,
@@ -553,7 +553,7 @@ cdef inline int score_answer(grounded_work_t* work) noexcept nogil:
     begins[1] = work.answer.last
     if list_hits(&work.claims, &work.words, &work.answer):
         return -1
-    if count_terms(&work.relevance, &work.claims, &work.words, &work.answer, 1):
+    if count_terms(&work.relevance, &work.words, &work.answer, 1):
         return -1
     return score_with(work, &work.question_query, &work.answer, 1, begins,
                       &work.scores[<int> ANSWER_RELEVANCE])
@@ -563,7 +563,7 @@ cdef inline int score_correctness(grounded_work_t* work) noexcept nogil:
     """answer_correctness: of several ground truths the best counts."""
     cdef double score, best = 0.0
     cdef int64_t i
-    if begin_match(&work.match, &work.claims, &work.words, &work.answer,
+    if begin_match(&work.match, &work.words, &work.answer,
                    &work.question if work.has_question else NULL):
         return -1
     for i in range(work.n_truths):
@@ -572,8 +572,7 @@ cdef inline int score_correctness(grounded_work_t* work) noexcept nogil:
         if work.only_refuses and work.truths[i].refuses:
             best = 1.0
             continue
-        score = correctness(&work.match, &work.claims, &work.words, &work.answer,
-                            &work.truths[i])
+        score = correctness(&work.match, &work.words, &work.answer, &work.truths[i])
         if score < 0.0:
             return -1
         best = max(best, score)

@@ -10,7 +10,7 @@ from code_points cimport decode_code_point
 from given_stems cimport find_given, given_stems_t
 from normal_forms cimport FOLD_NUMBER, fold_flags
 from primitives cimport (
-    hash_t, int64_t, reserve, text_at, text_t, token_t, uint8_t, uint32_t, uint64_t,
+    hash_t, int64_t, reserve, text_at, text_t, token_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from vocabulary cimport (
@@ -19,7 +19,7 @@ from vocabulary cimport (
 )
 from word_facts cimport (
     LANGUAGE_EN, count_stop_word, language_counts_t, may_have_ending, may_have_facts,
-    number_texts, strip_endings,    word_facts, word_facts_t,
+    number_texts, strip_endings, word_facts, word_facts_t,
 )
 
 cdef enum:
@@ -36,6 +36,7 @@ cdef struct form_t:
     token_t stem
     uint8_t flags
     uint8_t kinds        # WORD_* of its form
+    uint8_t is_content   # 1, or 0 for a stop word
 
 
 cdef struct lexicon_t:
@@ -74,12 +75,12 @@ cdef inline int clear_lexicon(lexicon_t* lexicon, int64_t n_slots) noexcept nogi
     return clear_vocabulary(&lexicon.vocabulary, n_slots)
 
 
-cdef inline int number_words(lexicon_t* lexicon, const int64_t* forms, int64_t n_words,
-                             token_t* ids) noexcept nogil:
-    """Ids of words by where their forms are in the store; 0, or -1 without memory."""
+cdef inline int number_words(lexicon_t* lexicon, int64_t base, const int64_t* forms,
+                             int64_t n_words, token_t* ids) noexcept nogil:
+    """Ids of words by where their forms are in the store from ``base`` on; 0, or -1."""
     cdef int64_t first = 0
     while first < n_words:
-        if number_tokens(&lexicon.vocabulary, &lexicon.store, forms + 2 * first,
+        if number_tokens(&lexicon.vocabulary, &lexicon.store, base, forms + 2 * first,
                          min(<int64_t> SLICE_WORDS, n_words - first), ids + first):
             return -1
         first += SLICE_WORDS
@@ -181,9 +182,8 @@ cdef inline bint is_ascii_form(const lexicon_t* lexicon, token_t id) noexcept no
     return True
 
 
-cdef inline uint8_t raw_flags(const lexicon_t* lexicon, token_t raw) noexcept nogil:
+cdef inline uint8_t raw_flags(const token_key_t* key) noexcept nogil:
     """IS_NUMBER and IS_LONG of a raw form."""
-    cdef const token_key_t* key = &lexicon.vocabulary.keys[raw]
     cdef uint8_t first = <uint8_t> key.ends.head
     cdef uint32_t first_point
     cdef int width
@@ -196,10 +196,9 @@ cdef inline uint8_t raw_flags(const lexicon_t* lexicon, token_t raw) noexcept no
 
 cdef inline bint may_have_stem(const token_key_t* key) noexcept nogil:
     """False of most words that are their own stem; without a branch."""
-    cdef int64_t width = key.size if 0 < key.size < 8 else 8
+    cdef int64_t width = key.size if key.size < 8 else 8
     cdef uint64_t ending = key.ends.tail >> (8 * (width - 2) & 63)
-    return (key.size < 0) | (key.size > 3) & may_have_ending(
-        <uint8_t> ending, <uint8_t> (ending >> 8))
+    return (key.size < 0) | (key.size > 3) & may_have_ending(<uint16_t> ending)
 
 
 cdef inline int64_t stem_of(lexicon_t* lexicon, int64_t raw) noexcept nogil:
@@ -247,11 +246,12 @@ cdef inline int64_t sift_forms(lexicon_t* lexicon, bint all_odd, bint english) n
     cdef const word_facts_t** facts = lexicon.facts
     cdef form_t* forms = lexicon.forms
     cdef token_t* odd = lexicon.odd
-    cdef int64_t n_odd = 0, id
-    for id in range(lexicon.n_forms):
+    cdef int64_t n_forms = lexicon.n_forms, n_odd = 0, id
+    for id in range(n_forms):
         forms[id].raw = forms[id].stem = <token_t> id
-        forms[id].flags = raw_flags(lexicon, <token_t> id)
+        forms[id].flags = raw_flags(&keys[id])
         forms[id].kinds = 0
+        forms[id].is_content = 1
         odd[n_odd] = <token_t> id
         n_odd += all_odd | (facts[id] != NULL) | english & may_have_stem(&keys[id])
     return n_odd
@@ -274,6 +274,7 @@ cdef inline int read_form(lexicon_t* lexicon, int language, given_stems_t* given
                 return -1
         elif facts.stop_languages >> language & 1:
             form.flags = IS_STOP_WORD
+            form.is_content = 0
         if english and facts.ordinal:
             form.flags |= IS_ORDINAL
     stem = raw
@@ -285,7 +286,7 @@ cdef inline int read_form(lexicon_t* lexicon, int language, given_stems_t* given
         return -1
     form.raw = <token_t> raw
     form.stem = <token_t> stem
-    form.flags |= raw_flags(lexicon, <token_t> raw)
+    form.flags |= raw_flags(&lexicon.vocabulary.keys[raw])
     return 0
 
 

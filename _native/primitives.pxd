@@ -1,5 +1,5 @@
 """Types and leaf functions of every kernel: flat memory, no Python object."""
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 
 ctypedef int64_t offset_t   # position in a column (Arrow large_utf8 / large_list)

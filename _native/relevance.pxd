@@ -4,14 +4,14 @@ from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
 from claim_sentences cimport NOT_CAPITALISED
-from claims cimport (
-    STEM_WANTED, add_types, claims_t, clamped, content_or_all, is_name,
-)
+from claims cimport STEM_WANTED, add_types, claims_t, clamped, is_name
 from lexicon cimport form_bytes, form_size
 from natural_log cimport natural_log
 from ngram_sets cimport begin_tally, tallied_count, tally_ids, tally_t
 from primitives cimport int32_t, int64_t, reserve, token_t, uint8_t, uint32_t
-from row_words cimport is_content, n_stems, piece_t, row_words_t, take_content
+from row_words cimport (
+    content_or_all, count_content, is_content, n_stems, piece_t, row_words_t,
+)
 from stopping cimport is_stopped
 from windows cimport count_places, list_occurrences, list_runs, occurrences_t, run_t
 from word_facts cimport (
@@ -161,29 +161,38 @@ cdef inline bint may_ask_for_name(const row_words_t* words, int64_t first,
     return False
 
 
-cdef inline int64_t query_content(claims_t* claims, const row_words_t* words,
-                                  const query_t* query) noexcept nogil:
-    """Content stems of a query, all stems when there is none, in the content of the claims."""
-    cdef int64_t n_first = query.last - query.first
-    cdef int64_t n_words = n_first + query.truth_last - query.truth_first, n = 0, i
-    cdef int64_t word
-    if reserve(<void**> &claims.content, &claims.content_capacity, n_words + 1, sizeof(token_t)):
+cdef inline int64_t copy_stems(token_t* out, const token_t* stems, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        out[i] = stems[i]
+    return n
+
+
+cdef inline int64_t take_content(relevance_t* work, const row_words_t* words,
+                                 const query_t* query) noexcept nogil:
+    """Take the content stems of a query, all stems when there is none; how many, or -1."""
+    cdef int64_t n = query.last - query.first + query.truth_last - query.truth_first
+    cdef int64_t n_first = count_content(words, query.first, query.last)
+    cdef int64_t n_truth = count_content(words, query.truth_first, query.truth_last)
+    cdef token_t* out
+    if reserve(<void**> &work.content, &work.content_capacity, work.n_content + n,
+               sizeof(token_t)):
         return -1
-    n = take_content(words, query.first, query.last, claims.content)
-    n += take_content(words, query.truth_first, query.truth_last, claims.content + n)
-    if n:
-        return n
-    for i in range(n_words):
-        word = query.first + i if i < n_first else query.truth_first + i - n_first
-        claims.content[i] = words.stems[word]
-    return n_words
+    out = work.content + work.n_content
+    if n_first + n_truth:
+        n = copy_stems(out, words.content_stems + words.content_before[query.first], n_first)
+        return n + copy_stems(
+            out + n, words.content_stems + words.content_before[query.truth_first], n_truth)
+    n = copy_stems(out, words.stems + query.first, query.last - query.first)
+    return n + copy_stems(
+        out + n, words.stems + query.truth_first, query.truth_last - query.truth_first)
 
 
 cdef inline int make_query(relevance_t* work, claims_t* claims, const row_words_t* words,
                            const piece_t* question, const piece_t* truth,
                            query_t* query) noexcept nogil:
     """Read a question, with a ground truth or NULL, as one list of words; 0, or -1."""
-    cdef int64_t n, i
+    cdef int64_t n
     memset(query, 0, sizeof(query_t))
     query.first = question.first
     query.last = question.last
@@ -191,19 +200,14 @@ cdef inline int make_query(relevance_t* work, claims_t* claims, const row_words_
         query.truth_first = truth.first
         query.truth_last = truth.last
     query.kind = asked_kind(words, query)
-    n = query_content(claims, words, query)
+    n = take_content(work, words, query)
     if n < 0:
         return -1
-    if reserve(<void**> &work.content, &work.content_capacity, work.n_content + n,
-               sizeof(token_t)):
-        return -1
-    for i in range(n):
-        work.content[work.n_content + i] = claims.content[i]
     query.content = work.n_content
     query.n_content = n
     work.n_content += n
     query.types = claims.n_types
-    query.n_types = add_types(claims, words, n)
+    query.n_types = add_types(claims, words, work.content + query.content, n)
     return -1 if query.n_types < 0 else 0
 
 
@@ -235,11 +239,12 @@ cdef inline bint has_places(const claims_t* claims, const row_words_t* words,
 
 # ------------------------------------------------------------------------------- terms of chunks
 
-cdef inline int count_terms(relevance_t* work, claims_t* claims, const row_words_t* words,
-                            const piece_t* chunks, int64_t n_chunks) noexcept nogil:
+cdef inline int count_terms(relevance_t* work, const row_words_t* words, const piece_t* chunks,
+                            int64_t n_chunks) noexcept nogil:
     """Distinct content stems of each chunk, and in how many chunks each is; 0, or -1."""
     cdef int64_t n_words = chunks[n_chunks - 1].last - chunks[0].first
     cdef int64_t n_terms = 0, n_content, n, chunk, i
+    cdef const token_t* content
     if reserve(<void**> &work.terms, &work.terms_capacity, n_words + 1, sizeof(token_t)):
         return -1
     if reserve(<void**> &work.counts, &work.counts_capacity, n_words + 1, sizeof(int32_t)):
@@ -255,10 +260,10 @@ cdef inline int count_terms(relevance_t* work, claims_t* claims, const row_words
         work.term_begins[chunk] = n_terms
         if chunks[chunk].first == chunks[chunk].last:
             continue
-        n_content = content_or_all(claims, words, chunks[chunk].first, chunks[chunk].last)
-        if n_content < 0 or begin_tally(&work.tally, n_stems(words)):
+        content = content_or_all(words, chunks[chunk].first, chunks[chunk].last, &n_content)
+        if begin_tally(&work.tally, n_stems(words)):
             return -1
-        n = tally_ids(&work.tally, claims.content, n_content, work.terms + n_terms)
+        n = tally_ids(&work.tally, content, n_content, work.terms + n_terms)
         for i in range(n_terms, n_terms + n):
             work.counts[i] = <int32_t> tallied_count(&work.tally, work.terms[i])
             work.document_counts[work.terms[i]] += 1

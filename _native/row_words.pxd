@@ -11,7 +11,7 @@ from claim_sentences cimport (
 from clean_text cimport clean_composed, clean_text, cleaner_t, close_cleaner, origins_t
 from given_stems cimport close_given_stems, given_stems_t
 from lexicon cimport (
-    IS_STOP_WORD, clear_lexicon, close_lexicon, count_languages, form_bytes, form_size, form_t,
+    clear_lexicon, close_lexicon, count_languages, form_bytes, form_size, form_t,
     lexicon_t, look_up_forms, number_words, open_lexicon, read_forms,
 )
 from primitives cimport (
@@ -62,6 +62,10 @@ cdef struct row_words_t:
     int64_t ids_capacity
     token_t* stems
     int64_t stems_capacity
+    token_t* content_stems     # those of content words, without the stop words between them
+    int64_t content_stems_capacity
+    int64_t* content_before    # per word, and behind the last: content words before it
+    int64_t content_before_capacity
     uint8_t* capitals
     int64_t capitals_capacity
     span_t* spans              # in the cleaned text
@@ -90,6 +94,8 @@ cdef inline void close_row_words(row_words_t* words) noexcept nogil:
     free(words.letters.bytes)
     free(words.ids)
     free(words.stems)
+    free(words.content_stems)
+    free(words.content_before)
     free(words.capitals)
     free(words.spans)
     free(words.point_counts)
@@ -110,7 +116,8 @@ cdef inline int take_words(row_words_t* words, piece_t* piece) noexcept nogil:
         return -1
     if reserve(<void**> &words.spans, &words.spans_capacity, first + n_words, sizeof(span_t)):
         return -1
-    if number_words(&words.lexicon, words.cutter.forms, n_words, words.ids + first):
+    if number_words(&words.lexicon, words.cutter.base, words.cutter.forms, n_words,
+                    words.ids + first):
         return -1
     if n_words:
         memcpy(words.spans + first, words.cutter.spans, <size_t> n_words * sizeof(span_t))
@@ -256,10 +263,42 @@ cdef inline int add_piece(row_words_t* words, text_t text, int wants,
     return 0
 
 
+cdef inline int list_stems(row_words_t* words) noexcept nogil:
+    """Stems of all words and of the content words; 0, or -1 without memory."""
+    # In locals: the compiler cannot know that no store of the loop changes them.
+    cdef const token_t* ids = words.ids
+    cdef const form_t* forms = words.lexicon.forms
+    cdef const form_t* form
+    cdef token_t* stems
+    cdef token_t* content_stems
+    cdef int64_t* content_before
+    cdef int64_t n_words = words.n_words, n_content = 0, i
+    cdef token_t stem
+    if reserve(<void**> &words.stems, &words.stems_capacity, n_words + 1, sizeof(token_t)):
+        return -1
+    if reserve(<void**> &words.content_stems, &words.content_stems_capacity, n_words + 1,
+               sizeof(token_t)):
+        return -1
+    if reserve(<void**> &words.content_before, &words.content_before_capacity, n_words + 1,
+               sizeof(int64_t)):
+        return -1
+    stems = words.stems
+    content_stems = words.content_stems
+    content_before = words.content_before
+    for i in range(n_words):
+        form = &forms[ids[i]]
+        stem = form.stem
+        stems[i] = stem
+        content_before[i] = n_content
+        # Written always and kept where there is content.
+        content_stems[n_content] = stem
+        n_content += form.is_content
+    content_before[n_words] = n_content
+    return 0
+
+
 cdef inline int read_words(row_words_t* words, int language) noexcept nogil:
     """Settle the language of the row and look each word up in it; 0, or -1 without memory."""
-    cdef const form_t* forms
-    cdef int64_t i
     if look_up_forms(&words.lexicon):
         return -1
     if language == DETECT:
@@ -269,12 +308,7 @@ cdef inline int read_words(row_words_t* words, int language) noexcept nogil:
     words.language = language
     if read_forms(&words.lexicon, language, &words.given_stems):
         return -1
-    if reserve(<void**> &words.stems, &words.stems_capacity, words.n_words, sizeof(token_t)):
-        return -1
-    forms = words.lexicon.forms
-    for i in range(words.n_words):
-        words.stems[i] = forms[words.ids[i]].stem
-    return 0
+    return list_stems(words)
 
 
 cdef inline const word_facts_t* facts_of(const row_words_t* words, int64_t word) noexcept nogil:
@@ -288,32 +322,26 @@ cdef inline uint64_t roles_of(const row_words_t* words, int64_t word) noexcept n
     return facts.roles if facts != NULL else 0
 
 
+cdef inline int64_t count_content(const row_words_t* words, int64_t first,
+                                  int64_t last) noexcept nogil:
+    """How many of some words are content words."""
+    return words.content_before[last] - words.content_before[first]
+
+
 cdef inline bint is_content(const row_words_t* words, int64_t word) noexcept nogil:
-    return not words.lexicon.forms[words.ids[word]].flags & IS_STOP_WORD
+    return count_content(words, word, word + 1) != 0
 
 
-cdef inline bint any_content(const row_words_t* words, int64_t first,
-                             int64_t last) noexcept nogil:
-    cdef int64_t i
-    for i in range(first, last):
-        if is_content(words, i):
-            return True
-    return False
+cdef inline const token_t* content_or_all(const row_words_t* words, int64_t first, int64_t last,
+                                          int64_t* n) noexcept nogil:
+    """Stems of the content words among some, of all words when there is none; and how many."""
+    n[0] = count_content(words, first, last)
+    if n[0]:
+        return words.content_stems + words.content_before[first]
+    n[0] = last - first
+    return words.stems + first
 
 
 cdef inline int64_t n_stems(const row_words_t* words) noexcept nogil:
     """Stems are below this."""
     return words.lexicon.vocabulary.n_tokens
-
-
-cdef inline int64_t take_content(const row_words_t* words, int64_t first, int64_t last,
-                                 token_t* stems) noexcept nogil:
-    """Write the stems of the content words among some; how many.
-
-    Room for one more than the words is needed: written always and kept where there is content.
-    """
-    cdef int64_t n = 0, i
-    for i in range(first, last):
-        stems[n] = words.stems[i]
-        n += is_content(words, i)
-    return n

@@ -10,7 +10,7 @@ from claims cimport (
     AS_NEIGHBOURS, AS_SKIP_PAIR, BIGRAM_LOSS, CONTRADICTION, NAME_LOSS, NEAR_LOSS, NEW_NAME,
     N_LOSSES, NUMBER_LOSS, RAW_IN_CHUNK, RAW_IN_QUESTION, SKIP_LOSS, STEM_IN_CHUNK,
     STEM_IN_QUESTION, WINDOW_LOSS, claim_t, claims_t, clamped, counted_t, counted_word_t, is_name,
-    support_t,
+    mark_chunk_raws, support_t,
 )
 from lexicon cimport IS_NUMBER, IS_ORDINAL, form_t
 from ngram_sets cimport begin_tally
@@ -127,6 +127,7 @@ cdef inline int misses_number(claims_t* claims, const row_words_t* words, const 
     ``number`` is read where its word alone is not found.
     """
     cdef const form_t* form = &words.lexicon.forms[words.ids[word]]
+    mark_chunk_raws(claims, words)
     if claims.marks[form.raw] & (RAW_IN_CHUNK | RAW_IN_QUESTION):
         return 0
     if list_chunk_values(claims, words) or list_question_values(claims, words):

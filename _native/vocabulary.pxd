@@ -182,7 +182,7 @@ cdef struct chunk_t:
     int64_t others[CHUNK_TOKENS]    # which they are
 
 
-cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const lowered_t* lowered,
+cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const uint8_t* text,
                                    const int64_t* edges, Py_ssize_t n_tokens, chunk_t* chunk,
                                    token_t* ids) noexcept nogil:
     """Ids of the tokens that stand in the slots that they would like to stand in.
@@ -190,7 +190,6 @@ cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const lowered
     Returns how many of the ``others`` there are, every token past sixteen bytes among them.
     """
     # In locals: the compiler cannot know that no store of the loop changes them.
-    cdef const uint8_t* text = lowered.bytes
     cdef uint64_t slot_mask = <uint64_t> (vocabulary.n_slots - 1)
     cdef hash_t seed = vocabulary.seed, second_seed = vocabulary.second_seed
     cdef const token_t* slots = vocabulary.slots
@@ -274,7 +273,7 @@ cdef inline int make_room(vocabulary_t* vocabulary, const lowered_t* lowered,
     return rebuild_vocabulary(vocabulary, lowered, n_slots) if n_slots > vocabulary.n_slots else 0
 
 
-cdef inline Py_ssize_t add_new(vocabulary_t* vocabulary, const chunk_t* chunk,
+cdef inline Py_ssize_t add_new(vocabulary_t* vocabulary, const chunk_t* chunk, int64_t base,
                                const int64_t* edges, Py_ssize_t i, Py_ssize_t n_others,
                                token_t* ids) noexcept nogil:
     """Number the others from ``i`` on that are new at sight: their home slot is free.
@@ -293,7 +292,7 @@ cdef inline Py_ssize_t add_new(vocabulary_t* vocabulary, const chunk_t* chunk,
             break
         keys[id].ends.head = chunk.heads[i]
         keys[id].ends.tail = chunk.tails[i]
-        keys[id].begin = begin
+        keys[id].begin = base + begin
         keys[id].size = size
         ids[other] = slots[home] = <token_t> id
         id += 1
@@ -302,11 +301,12 @@ cdef inline Py_ssize_t add_new(vocabulary_t* vocabulary, const chunk_t* chunk,
     return i
 
 
-cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered,
+cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered, int64_t base,
                               const int64_t* edges, Py_ssize_t n_tokens,
                               token_t* ids) noexcept nogil:
     """Ids of a chunk's tokens, new ones in order of first appearance; 0, or -1 without memory.
 
+    ``edges`` are counted from ``base`` on in the lowered bytes.
     Two loops, so that no branch depends on whether a token is known, which a processor cannot
     guess: the tokens found at home, then the others, of which nearly all are new.
     """
@@ -316,16 +316,16 @@ cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered
     cdef hash_t seed
     if make_room(vocabulary, lowered, vocabulary.n_tokens + n_tokens):
         return -1
-    n_others = match_homes(vocabulary, lowered, edges, n_tokens, &chunk, ids)
+    n_others = match_homes(vocabulary, lowered.bytes + base, edges, n_tokens, &chunk, ids)
     seed = vocabulary.seed
     while True:
         # Another seed means that the table was laid out anew under way.
         if vocabulary.seed == seed:
-            i = add_new(vocabulary, &chunk, edges, i, n_others, ids)
+            i = add_new(vocabulary, &chunk, base, edges, i, n_others, ids)
         if i == n_others:
             return 0
         other = chunk.others[i]
-        id = number_bytes(vocabulary, lowered, edges[2 * other],
+        id = number_bytes(vocabulary, lowered, base + edges[2 * other],
                           edges[2 * other + 1] - edges[2 * other])
         if id < 0:
             return -1
@@ -351,7 +351,7 @@ cdef inline int append_tokens(cutter_t* cutter, lowered_t* lowered, vocabulary_t
         if reserve(<void**> &tokens.ids, &tokens.capacity, tokens.size + n_tokens,
                    sizeof(token_t)):
             return -1
-        if number_tokens(vocabulary, lowered, cutter.edges, n_tokens, tokens.ids + tokens.size):
+        if number_tokens(vocabulary, lowered, 0, cutter.edges, n_tokens, tokens.ids + tokens.size):
             return -1
         tokens.size += n_tokens
     return 0

@@ -22,7 +22,7 @@ cdef struct word_cutter_t:
     points_t points            # of a token that is folded
     int64_t* runs              # of letters, digits and what is no ASCII: begin and end, in turn
     int64_t runs_capacity
-    int64_t* forms             # normal forms of the text at hand: begin and end in the store
+    int64_t* forms             # normal forms of the text at hand: begin and end, from ``base`` on
     int64_t forms_capacity
     span_t* spans              # ... and where they stand in the text
     int64_t spans_capacity
@@ -56,8 +56,8 @@ cdef inline int add_form(word_cutter_t* cutter, int64_t form_begin, int64_t form
     """Add a word whose normal form is in the store; 0, or -1 without memory."""
     if reserve_words(cutter, cutter.n_words + 1):
         return -1
-    cutter.forms[2 * cutter.n_words] = form_begin
-    cutter.forms[2 * cutter.n_words + 1] = form_end
+    cutter.forms[2 * cutter.n_words] = form_begin - cutter.base
+    cutter.forms[2 * cutter.n_words + 1] = form_end - cutter.base
     cutter.spans[cutter.n_words].begin = begin
     cutter.spans[cutter.n_words].end = end
     cutter.n_words += 1

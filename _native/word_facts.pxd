@@ -1,7 +1,7 @@
 """What words mean to the scores: language, stop words, numbers in words, light English stems."""
 from libc.string cimport memcmp
 
-from primitives cimport int64_t, uint8_t, uint32_t, uint64_t
+from primitives cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "word_tables.h" nogil:
     enum:
@@ -150,26 +150,29 @@ cdef inline int detected_language(const language_counts_t* counts) noexcept nogi
 cdef extern from *:
     """
     #define LETTER_BIT(letter) (1u << ((letter) - 'a'))
-    /* By the last letter, bits of the letters before it where a word may be longer than its stem or
-       end otherwise: -s, -ies, -sses, -ing, -ed, -ly, -e, -i, and letters that stand twice. */
-    static const uint32_t stem_befores[256] = {
-        ['a'] = LETTER_BIT('a'), LETTER_BIT('b'), LETTER_BIT('c'),
-        LETTER_BIT('d') | LETTER_BIT('e'), ~0u,
-        LETTER_BIT('f'), LETTER_BIT('g') | LETTER_BIT('n'), LETTER_BIT('h'), ~0u,
-        LETTER_BIT('j'), LETTER_BIT('k'), 0, LETTER_BIT('m'), LETTER_BIT('n'), LETTER_BIT('o'),
-        LETTER_BIT('p'), LETTER_BIT('q'), LETTER_BIT('r'),
-        ~(LETTER_BIT('s') | LETTER_BIT('u') | LETTER_BIT('i')), LETTER_BIT('t'), LETTER_BIT('u'),
-        LETTER_BIT('v'), LETTER_BIT('w'), LETTER_BIT('x'), LETTER_BIT('y') | LETTER_BIT('l'), 0,
+    /* By the last letter a bit of each byte before it where a word may be longer than its stem or
+       end otherwise: -s, -ies, -sses, -ing, -ed, -ly, -e, -i, and letters that stand twice. Few
+       letters stand behind a digit or a full stop: nothing is said of those. */
+    #define BEHIND(letters) {~0u, ~0u, ~0u, \
+        ((letters) << 1 & 0x07fffffeu) | 0xf8000001u, ~0u, ~0u, ~0u, ~0u}
+    static const uint32_t stem_befores[256][8] = {
+        ['a'] = BEHIND(LETTER_BIT('a')), BEHIND(LETTER_BIT('b')), BEHIND(LETTER_BIT('c')),
+        BEHIND(LETTER_BIT('d') | LETTER_BIT('e')), BEHIND(~0u), BEHIND(LETTER_BIT('f')),
+        BEHIND(LETTER_BIT('g') | LETTER_BIT('n')), BEHIND(LETTER_BIT('h')), BEHIND(~0u),
+        BEHIND(LETTER_BIT('j')), BEHIND(LETTER_BIT('k')), {0}, BEHIND(LETTER_BIT('m')),
+        BEHIND(LETTER_BIT('n')), BEHIND(LETTER_BIT('o')), BEHIND(LETTER_BIT('p')),
+        BEHIND(LETTER_BIT('q')), BEHIND(LETTER_BIT('r')),
+        BEHIND(~(LETTER_BIT('s') | LETTER_BIT('u') | LETTER_BIT('i'))), BEHIND(LETTER_BIT('t')),
+        BEHIND(LETTER_BIT('u')), BEHIND(LETTER_BIT('v')), BEHIND(LETTER_BIT('w')),
+        BEHIND(LETTER_BIT('x')), BEHIND(LETTER_BIT('y') | LETTER_BIT('l')), {0},
     };
     """
-    const uint32_t stem_befores[256]
+    const uint32_t stem_befores[256][8]
 
 
-cdef inline bint may_have_ending(uint8_t before, uint8_t last) noexcept nogil:
+cdef inline bint may_have_ending(uint16_t ending) noexcept nogil:
     """False of most words that are their own stem, by their last two bytes; without a branch."""
-    cdef uint32_t befores = stem_befores[last], place = <uint8_t> (before - 0x61)
-    # Few letters stand behind a digit or a full stop: nothing is said of those.
-    return (befores >> (place & 31) & 1) | (befores != 0) & (place > 25)
+    return (&stem_befores[0][0])[ending >> 5] >> (ending & 31) & 1
 
 
 cdef inline bint ends_with(const uint8_t* word, int64_t size, const char* ending,

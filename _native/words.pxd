@@ -207,8 +207,8 @@ cdef inline int add_letter_bigrams(word_cutter_t* cutter, const uint8_t* text, i
         return -1
     while second < end:
         past = second + 3 + (text[second] >= 0xF0)
-        cutter.forms[2 * n_words] = cutter.base + first
-        cutter.forms[2 * n_words + 1] = cutter.base + past
+        cutter.forms[2 * n_words] = first
+        cutter.forms[2 * n_words + 1] = past
         cutter.spans[n_words].begin = first
         cutter.spans[n_words].end = past
         n_words += 1
@@ -305,24 +305,19 @@ cdef inline int64_t find_runs(word_cutter_t* cutter, lowered_t* store, const uin
 cdef inline int64_t take_plain(word_cutter_t* cutter, int64_t i, int64_t n_runs,
                                int64_t next_odd) noexcept nogil:
     """Add runs from ``i`` on that end before ``next_odd``: words. The first run that is none."""
-    # In locals: the compiler cannot know that no store of the loop changes them.
     cdef const int64_t* runs = cutter.runs
-    cdef int64_t* forms = cutter.forms
-    cdef span_t* spans = cutter.spans
-    cdef int64_t n_words = cutter.n_words, base = cutter.base, begin, end
-    while i < n_runs:
-        begin = runs[2 * i]
-        end = runs[2 * i + 1]
-        if end >= next_odd:
-            break
-        forms[2 * n_words] = base + begin
-        forms[2 * n_words + 1] = base + end
-        spans[n_words].begin = begin
-        spans[n_words].end = end
-        n_words += 1
-        i += 1
-    cutter.n_words = n_words
-    return i
+    cdef int64_t past = n_runs
+    cdef size_t n_bytes
+    if runs[2 * n_runs - 1] >= next_odd:
+        past = i
+        while runs[2 * past + 1] < next_odd:
+            past += 1
+    # A word lies in the store as it does in the text, and runs are laid out as both are.
+    n_bytes = <size_t> (past - i) * sizeof(span_t)
+    memcpy(cutter.forms + 2 * cutter.n_words, runs + 2 * i, n_bytes)
+    memcpy(cutter.spans + cutter.n_words, runs + 2 * i, n_bytes)
+    cutter.n_words += past - i
+    return past
 
 
 cdef inline int take_letters(word_cutter_t* cutter, const lowered_t* store,
@@ -331,7 +326,8 @@ cdef inline int take_letters(word_cutter_t* cutter, const lowered_t* store,
     cdef int64_t i, begin
     for i in range(first, cutter.n_words):
         begin = cutter.forms[2 * i]
-        if add_letters(cutter, store.bytes + begin, cutter.forms[2 * i + 1] - begin):
+        if add_letters(cutter, store.bytes + cutter.base + begin,
+                       cutter.forms[2 * i + 1] - begin):
             return -1
     return 0
 
