@@ -1,23 +1,26 @@
 """Rows that kernels alone scored -> their results as JSON, a block at a time.
 
-The bytes are those of :func:`~rag_eval.results.files.row_json`, in a tenth of its time: no result
-is made of a row. What is written, and in which order, is what the ``to_dict`` of results gives.
+The bytes are those of :func:`~rag_eval.results.files.row_json`, in a twentieth of its time: no
+result is made of a row. What is written, and in which order, is what the ``to_dict`` of results
+gives: results with places for what differs are made JSON once, and each row fills the places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval._native.filled_rows import RowWriter
 from rag_eval.kernels.languages import LISTED
 from rag_eval.kernels.scoring import GroundedDetails, Sentences
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import signature_of
 from rag_eval.plumbing import json_text
+from rag_eval.plumbing.javascript_numbers import three_decimals
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.row import (
     ByMetric,
@@ -32,72 +35,36 @@ from rag_eval.results.verdicts import judge_rows
 from rag_eval.results.words_grounded import RowFacts as GroundedFacts
 from rag_eval.results.words_grounded import refusal_of
 from rag_eval.results.words_overlap import RowFacts as OverlapFacts
-from rag_eval.results.words_overlap import Said
+from rag_eval.results.words_overlap import Said, SignalKind
 from rag_eval.samples import NullReason
 
 _encode = msgspec.json.Encoder().encode
 
-_TRUTHS: Final = (b"false", b"true")
-_VERDICTS: Final = (False, True, None)
+_VERDICTS: Final = np.array([b"false", b"true", b"null"], object)
 _NO_VERDICT: Final = 2
-_REASONS: Final = {reason.value: reason.name.lower() for reason in NullReason}
 _LEAST_PLAIN: Final = 1e-4  # Python begins with exponents below it, other writers elsewhere
 _MARK: Final[Any] = "\0"
-_MARKED: Final = b'"\\u0000"'
+_MARKED: Final = '"\\u0000"'
 
 
-def _struct(name: str, known: Mapping[str, Any], optional: Sequence[str] = ()) -> Any:
-    """A class with the fields of a JSON object; optional ones that are None are left out."""
-    fields: list[Any] = [(key, Any) for key in known if key not in optional]
-    fields += [(key, Any, None) for key in known if key in optional]
-    return msgspec.defstruct(name, fields, gc=False, omit_defaults=True)
+def _struct(name: str, known: Sequence[str]) -> Any:
+    """A class with the fields of a JSON object."""
+    return msgspec.defstruct(name, [(key, Any) for key in known], gc=False)
 
 
-_OF_METRIC: Final = MetricResult(
-    metric_id="faithfulness",
-    score=None,
-    passed=None,
-    threshold=None,
-    explanation="",
-    signals=(),
-    null_reason=NullReason.REFUSAL,
-    chunk_scores=(),
-    evidence=(),
-    losses=Losses(*range(8)),
-).to_dict(details=True)
-_MODE: Final = _OF_METRIC["mode"]
-_Metric: Final = _struct(
-    "Metric", _OF_METRIC, ("nullReason", "chunkScores", "sentenceScores", "evidence", "losses")
-)
 _LOSSES: Final = Losses(*range(8))
-_Losses: Final = _struct("Losses", _LOSSES.to_dict())
-_Sentence: Final = _struct(
-    "Sentence",
-    SentenceEvidence(
-        span=(0, 0),
-        support=0,
-        chunk=None,
-        window=None,
-        covered=0,
-        missing_numbers=(),
-        missing_names=(),
-        losses=_LOSSES,
-    ).to_dict(),
+_Losses: Final = _struct("Losses", [*_LOSSES.to_dict()])
+_SENTENCE: Final = SentenceEvidence(
+    span=(0, 0),
+    support=0,
+    chunk=None,
+    window=None,
+    covered=0,
+    missing_numbers=(),
+    missing_names=(),
+    losses=_LOSSES,
 )
-
-
-_Signal: Final = _struct(
-    "Signal",
-    EvalSignal(
-        id="",
-        metric_id="faithfulness",
-        severity="info",
-        message="",
-        evidence="",
-        context_chunk_index=0,
-    ).to_dict(),
-    ("evidence", "contextChunkIndex"),
-)
+_Sentence: Final = _struct("Sentence", [*_SENTENCE.to_dict()])
 
 
 class _Marked:
@@ -105,6 +72,22 @@ class _Marked:
 
     def to_dict(self, details: bool = False) -> Any:
         return _MARK
+
+
+def _pieces(form: str) -> tuple[bytes, ...]:
+    """What stands around the places of JSON with ``%s`` for each."""
+    return tuple(piece.replace("%%", "%").encode() for piece in form.split("%s"))
+
+
+def _signal_form(kind: SignalKind, is_numbered: bool) -> tuple[tuple[bytes, ...], bool]:
+    """The JSON of signals of a kind up to their evidence, around number and values."""
+    signal = EvalSignal(
+        id=f"{kind.id}-%s" if is_numbered else kind.id,
+        metric_id=kind.metric,
+        severity=kind.severity,
+        message=kind.message,
+    )
+    return _pieces(json_text.readable(signal.to_dict())[:-1]), kind.quotes
 
 
 class RowLines:
@@ -122,12 +105,7 @@ class RowLines:
         self._plan = plan
         self._evaluated_at = evaluated_at
         self._details = details
-        names = [camel_case(metric) for metric in plan.columns]
-        self._shared = [
-            (name, plan.thresholds[metric])
-            for name, metric in zip(names, plan.columns, strict=True)
-        ]
-        self._metrics = msgspec.defstruct("Metrics", names, gc=False)
+        self._writer = RowWriter(three_decimals, self._metric_form, _signal_form)
         self._results = [self._template(n_more) for n_more in range(3)]
 
     @staticmethod
@@ -155,11 +133,11 @@ class RowLines:
         rows = zip(
             samples,
             facts,
-            scores.tolist(),
-            passed.tolist(),
+            _numbers_json(scores),
+            _VERDICTS[passed].tolist(),
             null_reasons.tolist(),
-            composites.tolist(),
-            verdicts.passed.tolist(),
+            _encode(composites.tolist())[1:-1].split(b","),
+            _VERDICTS[verdicts.passed.astype(np.intp)].tolist(),
             (composites > 0) & (composites < _LEAST_PLAIN),
             strict=True,
         )
@@ -169,35 +147,40 @@ class RowLines:
         self,
         sample: bytes | None,
         facts: OverlapFacts | GroundedFacts,
-        scores: Sequence[float],
-        passed: Sequence[int],
+        scores: Sequence[bytes],
+        passed: Sequence[bytes],
         reasons: Sequence[int],
-        composite: float,
-        is_passed: bool,
+        composite: bytes,
+        is_passed: bytes,
         is_odd: bool,
     ) -> bytes | None:
         if sample is None or is_odd or facts.details.is_odd:
             return None
-        metrics = []
-        said = facts.said(self._plan.columns).values()
-        sentences: dict[int, tuple[Any, Any]] = {}
-        for (name, threshold), one, score, verdict, reason in zip(
-            self._shared, said, scores, passed, reasons, strict=True
-        ):
-            words, signals = one.explanation, [_Signal(*signal) for signal in one.signals]
-            found = _Metric(name, score, _MODE, _VERDICTS[verdict], threshold, words, signals, 0, 0)
-            if reason:
-                found.nullReason = _REASONS[reason]
-            if self._details:
-                _add_details(found, one, sentences)
-            metrics.append(found)
+        said = facts.said(self._plan.columns)
+        more = self._more(facts)
+        others = [composite, is_passed, *more]
         try:
-            texts = _encode(self._metrics(*metrics))
+            details = _details_json(said) if self._details else []
+            return self._writer.row(
+                self._results[len(more)], sample, said, scores, passed, reasons, details, others
+            )
         except UnicodeEncodeError:
             return None
-        more = self._more(facts)
-        template = self._results[len(more)]
-        return template % (sample, texts, _encode(composite), _TRUTHS[is_passed], *more)
+
+    def _metric_form(self, place: int, words: str, reason: int) -> tuple[bytes, ...]:
+        """The JSON of a metric around score, verdict, values of its words, signals and details."""
+        metric = self._plan.columns[place]
+        result = MetricResult(
+            metric_id=metric,
+            score=_MARK,
+            passed=_MARK,
+            threshold=self._plan.thresholds[metric],
+            explanation=words,
+            signals=(),
+            null_reason=NullReason(reason),
+        )
+        text = json_text.readable({camel_case(metric): result.to_dict()})[1:-2]
+        return _pieces(text.replace(_MARKED, "%s").replace('"signals":[]', '"signals":[%s]'))
 
     def _more(self, facts: OverlapFacts | GroundedFacts) -> list[bytes]:
         """Language and refusal, where they are written."""
@@ -208,8 +191,8 @@ class RowLines:
         shown = [] if refusal is None else [json_text.dumps(refusal.to_dict())]
         return [_encode(LISTED[details.language]), *shown]
 
-    def _template(self, n_more: int) -> bytes:
-        """What results have in common, with a place for each part that they do not share."""
+    def _template(self, n_more: int) -> tuple[bytes, ...]:
+        """What results have in common, around the parts that they do not share."""
         mark: Any = _Marked()
         result = EvalResult(
             sample={_MARK: 0},
@@ -221,21 +204,32 @@ class RowLines:
             language=_MARK if n_more > 0 else None,
             refusal=mark if n_more > 1 else None,
         ).to_dict(self._details)
-        text = json_text.dumps(result).replace(b"%", b"%%").replace(_MARKED, b"%b")
-        return text.replace(b"{%b:0}", b"%b", 1).replace(b"{%b:%b}", b"%b", 1)
+        text = json_text.readable(result).replace("%", "%%").replace(_MARKED, "%s")
+        return _pieces(text.replace("{%s:0}", "%s", 1).replace("{%s:%s}", "{%s}", 1))
 
 
-def _add_details(metric: Any, said: Said, sentences: dict[int, tuple[Any, Any]]) -> None:
-    """What a score is made of; two metrics may have the same sentences."""
-    if said.chunk_scores is not None:
-        metric.chunkScores = said.chunk_scores
-    if said.evidence is not None:
-        key = id(said.evidence)
-        if key not in sentences:
-            sentences[key] = _sentences(said.evidence)
-        metric.sentenceScores, metric.evidence = sentences[key]
-    if said.losses is not None:
-        metric.losses = _Losses(*said.losses)
+def _numbers_json(rows: npt.NDArray[np.float64]) -> list[list[bytes]]:
+    """Each number of some rows as JSON; null for NaN."""
+    return [row.split(b",") for row in _encode(rows.tolist())[2:-2].split(b"],[")]
+
+
+def _details_json(said: Sequence[Said]) -> list[bytes]:
+    """What each score is made of; two metrics may have the same sentences."""
+    texts, sentences = [], dict[int, bytes]()
+    for _, _, _, parts in said:
+        text = b""
+        if parts is not None:
+            if parts.chunk_scores is not None:
+                text = b',"chunkScores":' + _encode(parts.chunk_scores)
+            if parts.evidence is not None:
+                key = id(parts.evidence)
+                if key not in sentences:
+                    sentences[key] = _sentences_json(parts.evidence)
+                text += sentences[key]
+            if parts.losses is not None:
+                text += b',"losses":' + _encode(_Losses(*parts.losses))
+        texts.append(text)
+    return texts
 
 
 def sample_json(sample: Any) -> bytes | None:
@@ -260,7 +254,7 @@ def _is_plain(value: object) -> bool:
     return kind is str or value is None or kind is bool
 
 
-def _sentences(evidence: Sentences) -> tuple[list[float], list[Any]]:
+def _sentences_json(evidence: Sentences) -> bytes:
     """The support of sentences, and all there is to tell of them."""
     shown = [
         _Sentence(
@@ -281,4 +275,5 @@ def _sentences(evidence: Sentences) -> tuple[list[float], list[Any]]:
             losses,
         ) in evidence
     ]
-    return [found.support for found in shown], shown
+    supports = _encode([found.support for found in shown])
+    return b',"sentenceScores":%b,"evidence":%b' % (supports, _encode(shown))

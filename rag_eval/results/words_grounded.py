@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,15 +16,18 @@ from rag_eval.kernels.scoring import Evidence, GroundedDetails, Sentences
 from rag_eval.kernels.settings import SHIPPED_WEIGHTS, GroundedSettings
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
-from rag_eval.plumbing.javascript_numbers import three_decimals
-from rag_eval.plumbing.spelling import camel_case, counted, some_are
+from rag_eval.plumbing.spelling import counted, some_are
 from rag_eval.results.row import Refusal
 from rag_eval.results.words_overlap import (
     SENTENCE_SIGNALS,
+    Parts,
     Said,
     SaidSignal,
-    chunk_signals,
+    SignalKind,
+    listed,
     low_score,
+    places_below,
+    sentence_kind,
 )
 from rag_eval.samples import MetricId
 
@@ -98,9 +101,15 @@ class RowFacts:
         """The ground truth that context_recall took."""
         return self.truths[self.details.best_truth or 0]
 
-    def said(self, metrics: Iterable[MetricId]) -> dict[MetricId, Said]:
-        """Explanations, signals and details for the scores of some metrics of a row."""
-        return {metric: _said(metric, self) for metric in metrics}
+    def said(self, metrics: tuple[MetricId, ...]) -> list[Said]:
+        """What is said of the scores of some metrics of a row."""
+        causes, scores = self.details.causes, self.details.scores
+        return [
+            _null(metric, Cause(causes[number]), self)
+            if causes[number]
+            else say(self, scores[number])
+            for metric, number, say in _sayers(metrics)
+        ]
 
 
 class Lacking(Protocol):
@@ -145,79 +154,102 @@ def _window(found: Evidence) -> str:
 class _Claims(NamedTuple):
     """Sentences of a text, and of those below the cut that claim something what chunks have.
 
-    ``low`` has the place of each, its remark, its text and its chunk.
+    ``low`` has the place of each, the values of its signal, its text and its chunk.
     """
 
     evidence: Sentences
-    low: list[tuple[int, str, str, int | None]]
+    low: list[tuple[int, tuple[float, str], str, int | None]]
+
+
+_SUPPORT, _NO_CLAIM = Evidence._fields.index("support"), Evidence._fields.index("no_claim")
 
 
 def _claims(sentences: Sentences, text: str) -> _Claims:
     low = []
-    for place, found in enumerate(map(Evidence._make, sentences)):
-        if found.support < SENTENCE_CUT and not found.no_claim:
+    for place, fields in enumerate(sentences):
+        if fields[_SUPPORT] < SENTENCE_CUT and not fields[_NO_CLAIM]:
+            found = Evidence._make(fields)
             lacking = "; ".join([_window(found), *missing_words(found, "context")])
-            message = f"Low support ({three_decimals(found.support)}): {lacking}."
-            low.append((place, message, text[slice(*found.span)], found.chunk))
+            values = found.support, lacking
+            low.append((place, values, text[slice(*found.span)], found.chunk))
     return _Claims(sentences, low)
 
 
-def _of_sentences(
-    metric: MetricId, words: str, claims: _Claims, losses: Sequence[float] | None = None
-) -> Said:
+_LOW_SUPPORT: Final = {
+    metric: sentence_kind(metric, "Low support (%s): %s.", quotes=True)
+    for metric in SENTENCE_SIGNALS
+}
+
+
+def _of_sentences(metric: MetricId, claims: _Claims) -> Sequence[SaidSignal]:
     """One signal per sentence below the cut that claims something: what the chunks have of it."""
-    signal, severity = SENTENCE_SIGNALS[metric]
-    name = camel_case(metric)
-    signals = [
-        (f"{signal}-{place}", name, severity, message, sentence, chunk)
-        for place, message, sentence, chunk in claims.low
-    ]
-    return Said(words, signals, evidence=claims.evidence, losses=losses)
+    kind = _LOW_SUPPORT[metric]
+    return [(kind, values, place, text, chunk) for place, values, text, chunk in claims.low]
 
 
 _NO_CLAIMS: Final = _Claims([], [])
+_FAITHFULNESS: Final = (
+    "Support of %s by the contexts{}: %s. A low score is strong evidence of an unsupported answer; "
+    "a high score is only weak evidence of a supported one."
+)
+# Its one sentence may have another score than the answer.
+_FITTED: Final = _FAITHFULNESS.format(", with weights fitted to labels")
+_SHIPPED: Final = _FAITHFULNESS.format("")
 
 
 def _faithfulness(facts: RowFacts, score: float) -> Said:
-    sentences = facts.details.answer or []
-    # Its one sentence may have another score than the answer.
-    weighed = ", with weights fitted to labels" if facts.has_fitted_weights else ""
-    words = (
-        f"Support of {counted(len(sentences), 'answer sentence')} by the contexts{weighed}: "
-        f"{three_decimals(score)}. A low score is strong evidence of an unsupported answer; a high "
-        "score is only weak evidence of a supported one."
+    sentences, claims = facts.details.answer or [], facts.answer_evidence
+    return (
+        _FITTED if facts.has_fitted_weights else _SHIPPED,
+        (counted(len(sentences), "answer sentence"), score),
+        _of_sentences("faithfulness", claims),
+        Parts(evidence=claims.evidence, losses=facts.details.losses),
     )
-    return _of_sentences("faithfulness", words, facts.answer_evidence, facts.details.losses)
 
 
 def _hallucination_rate(facts: RowFacts, score: float) -> Said:
-    words = (
-        f"Share of answer sentences with a support of at least 0.60: {three_decimals(score)} (1 "
-        "means no hallucination; citation labels are not counted)."
+    claims = facts.answer_evidence
+    return (
+        "Share of answer sentences with a support of at least 0.60: %s (1 means no hallucination; "
+        "citation labels are not counted).",
+        (score,),
+        _of_sentences("hallucination_rate", claims),
+        Parts(evidence=claims.evidence),
     )
-    return _of_sentences("hallucination_rate", words, facts.answer_evidence)
 
 
 def _context_recall(facts: RowFacts, score: float) -> Said:
     sentences, n_truths = facts.details.truth or [], len(facts.truths)
+    claims = facts.claims(sentences, facts.truth)
     which = f" (ground truth {facts.details.best_truth} of {n_truths}, counted from 0)"
-    words = (
-        f"Support of {counted(len(sentences), 'ground truth sentence')} by the contexts"
-        f"{which if n_truths > 1 else ''}: {three_decimals(score)}."
+    return (
+        "Support of %s by the contexts%s: %s.",
+        (
+            counted(len(sentences), "ground truth sentence"),
+            which if n_truths > 1 else "",
+            score,
+        ),
+        _of_sentences("context_recall", claims),
+        Parts(evidence=claims.evidence),
     )
-    return _of_sentences("context_recall", words, facts.claims(sentences, facts.truth))
+
+
+_IRRELEVANT: Final = SignalKind.named(
+    "context_relevance", "irrelevant-chunks", "info", "Relevance below 0.30: context%s."
+)
 
 
 def _context_relevance(facts: RowFacts, score: float) -> Said:
     chunks = facts.details.chunk_scores or []
-    low = [str(index) for index, value in enumerate(chunks) if value < RELEVANT]
+    low = places_below(chunks, RELEVANT)
     n_relevant = len(chunks) - len(low)
-    low_ones = f"Relevance below 0.30: context{'s' if len(low) > 1 else ''} {', '.join(low)}."
-    return Said(
-        f"{some_are(n_relevant, len(chunks), 'context')} relevant to the question "
-        f"(relevance of at least 0.30): {three_decimals(score)}.",
-        chunk_signals("context_relevance", low_ones, low),
-        chunks,
+    if low:
+        low[0] = f"s {low[0]}" if len(low) > 1 else f" {low[0]}"
+    return (
+        "%s relevant to the question (relevance of at least 0.30): %s.",
+        (some_are(n_relevant, len(chunks), "context"), score),
+        listed(_IRRELEVANT, low),
+        Parts(chunks),
     )
 
 
@@ -228,33 +260,37 @@ def _low(metric: MetricId, score: float) -> Sequence[SaidSignal]:
 
 
 def _context_precision(facts: RowFacts, score: float) -> Said:
-    read_with = " and the ground truth" if facts.truths else ""
-    return Said(
-        f"Average precision of the order of the contexts: {three_decimals(score)}. A context "
-        f"counts as relevant if its relevance to the question{read_with} is at least 0.30.",
+    return (
+        "Average precision of the order of the contexts: %s. A context counts as relevant if its "
+        "relevance to the question%s is at least 0.30.",
+        (score, " and the ground truth" if facts.truths else ""),
         _low("context_precision", score),
-        facts.details.precision_scores or (),
+        Parts(facts.details.precision_scores or ()),
     )
 
 
 def _answer_relevance(facts: RowFacts, score: float) -> Said:
-    return Said(
-        f"From shared words and the kind of answer: {three_decimals(score)}. This is weak "
-        "evidence: it cannot tell a right answer from a wrong one.",
+    return (
+        "From shared words and the kind of answer: %s. This is weak evidence: it cannot tell a "
+        "right answer from a wrong one.",
+        (score,),
         _low("answer_relevance", score),
+        None,
     )
 
 
 def _answer_correctness(facts: RowFacts, score: float) -> Said:
     several = f" (best of {len(facts.truths)})" if len(facts.truths) > 1 else ""
-    return Said(
-        f"Agreement of the answer's words and letters with the ground truth{several}: "
-        f"{three_decimals(score)}.",
+    return (
+        "Agreement of the answer's words and letters with the ground truth%s: %s.",
+        (several, score),
         _low("answer_correctness", score),
+        None,
     )
 
 
-_EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Said]]] = {
+_Say: TypeAlias = Callable[[RowFacts, float], Said]
+_EXPLAINED: Final[dict[MetricId, _Say]] = {
     "faithfulness": _faithfulness,
     "answer_relevance": _answer_relevance,
     "context_precision": _context_precision,
@@ -283,21 +319,24 @@ def facts_of_rows(
     ]
 
 
-def _said(metric: MetricId, facts: RowFacts) -> Said:
-    number = _NUMBERS[metric]
-    if facts.details.causes[number] != Cause.COUNTED:
-        cause = Cause(facts.details.causes[number])
-        is_null = facts.details.reasons[number] != 0
-        signals = () if is_null else _zero_signal(metric, cause)
-        return _with_details(
-            Said(_cause_words(metric, cause, facts), signals), metric, cause, facts
-        )
-    score = facts.details.scores[number]
-    if metric in _EXPLAINED:
-        return _EXPLAINED[metric](facts, score)
-    spec = GROUNDED_METRICS[metric]  # a diagnostic
+@lru_cache(64)
+def _sayers(metrics: tuple[MetricId, ...]) -> list[tuple[MetricId, int, _Say]]:
+    """Each metric with its number and what tells of its score."""
+    return [(one, _NUMBERS[one], _EXPLAINED.get(one) or _diagnostic(one)) for one in metrics]
+
+
+def _diagnostic(metric: MetricId) -> _Say:
+    spec = GROUNDED_METRICS[metric]
     direction = "higher" if spec.higher_is_better else "lower"
-    return Said(f"{spec.summary}: {three_decimals(score)} ({direction} is better).")
+    words = f"{spec.summary.replace('%', '%%')}: %s ({direction} is better)."
+    return lambda _facts, score: (words, (score,), (), None)
+
+
+def _null(metric: MetricId, cause: Cause, facts: RowFacts) -> Said:
+    """What is said of a score that no counting gave."""
+    is_null = facts.details.reasons[_NUMBERS[metric]] != 0
+    signals = () if is_null else ((_zero_kind(metric, cause), (), None, None, None),)
+    return _cause_words(metric, cause, facts), (), signals, _null_parts(metric, cause, facts)
 
 
 def _cause_words(metric: MetricId, cause: Cause, facts: RowFacts) -> str:
@@ -326,20 +365,20 @@ def refusal_of(details: GroundedDetails) -> Refusal | None:
     return None if details.refusal is None else Refusal(*details.refusal)
 
 
-def _zero_signal(metric: MetricId, cause: Cause) -> Sequence[SaidSignal]:
+@lru_cache(64)
+def _zero_kind(metric: MetricId, cause: Cause) -> SignalKind:
     """A score of 0 that no counting gave is a finding of its own."""
-    signal = f"{metric}-{cause.name.lower()}".replace("_", "-")
-    message = _CAUSES[cause]
-    return ((signal, camel_case(metric), "warning", message, None, None),)
+    name = cause.name.lower().replace("_", "-")
+    return SignalKind.named(metric, name, "warning", _CAUSES[cause])
 
 
-def _with_details(said: Said, metric: MetricId, cause: Cause, facts: RowFacts) -> Said:
+def _null_parts(metric: MetricId, cause: Cause, facts: RowFacts) -> Parts | None:
     """Chunks without a word have a relevance of 0 each, where there is a question.
 
     The sentences of an answer that only refuses keep their evidence.
     """
     if cause == Cause.REFUSAL and metric in _OF_ANSWER and facts.details.answer is not None:
-        return said._replace(evidence=facts.answer_evidence.evidence)
+        return Parts(evidence=facts.answer_evidence.evidence)
     if metric in ("context_relevance", "context_precision") and cause == Cause.NO_CONTEXT:
-        return said._replace(chunk_scores=(0.0,) * facts.n_chunks)
-    return said
+        return Parts((0.0,) * facts.n_chunks)
+    return None

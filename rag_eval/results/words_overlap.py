@@ -1,13 +1,16 @@
 """The texts of the overlap profile: the parts of a row's scores -> explanations, signals.
 
-Wording, severities and limits are those of rag-eval-node-ts 0.3.2, to the letter. What is said has
-the same form in both profiles; result files are written and results are made from it.
+Wording, severities and limits are those of rag-eval-node-ts 0.3.2, to the letter.
+
+What is said has the same form in both profiles: words with places for values. Results fill them;
+result files have them as JSON with the same places, made once, and fill that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,67 +24,96 @@ from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.row import EvalSignal, Losses, SentenceEvidence, Severity, Words
 from rag_eval.samples import MetricId
 
-_NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
-# Signals have limits of their own; thresholds do not move them.
-LOW_SUPPORT: Final = 0.3
-"""Below it faithfulness warns of a sentence."""
-_LOW_RELEVANCE: Final = 0.3
-_LOW_SCORE: Final = 0.5
-SENTENCE_SIGNALS: Final[dict[MetricId, tuple[str, Severity]]] = {
-    "faithfulness": ("faithfulness-low-support", "warning"),
-    "hallucination_rate": ("hallucination-unsupported", "critical"),
-    "context_recall": ("context-recall-missing", "warning"),
-}
-"""The signal of a sentence that contexts do not support, by the metric that it counts for."""
-_LOW_SCORES: Final[dict[MetricId, str]] = {
-    "answer_relevance": "Answer may not be relevant to the question",
-    "context_precision": "Relevant chunks come late, or none is relevant",
-    "answer_correctness": "Answer correctness is low",
-}
+
+@dataclass(frozen=True, eq=False)
+class SignalKind:
+    """What signals of a kind have in common.
+
+    Attributes
+    ----------
+    id : str
+        That of a signal about a sentence ends with the number of the sentence.
+    metric : MetricId
+    severity : {"info", "warning", "critical"}
+    message : str
+        With ``%s`` for each value.
+    quotes : bool
+        Whether values hold text of the data.
+    """
+
+    id: str
+    metric: MetricId
+    severity: Severity
+    message: str
+    quotes: bool = False
+
+    @classmethod
+    def named(
+        cls, metric: MetricId, name: str, severity: Severity, message: str, *, quotes: bool = False
+    ) -> SignalKind:
+        """The kind whose id is the metric with a name."""
+        return cls(f"{metric.replace('_', '-')}-{name}", metric, severity, message, quotes)
 
 
-SaidSignal: TypeAlias = tuple[str, str, Severity, str, str | None, int | None]
-"""An :class:`EvalSignal` as result files have it: id, metric in camelCase, severity, message,
-evidence and index of the context."""
+SaidSignal: TypeAlias = tuple[SignalKind, tuple[object, ...], int | None, str | None, int | None]
+"""The kind of a signal, values, number of the sentence, evidence, and index of the context."""
 
 
-class Said(NamedTuple):
-    """An explanation, signals, and what the score is made of, as kernels give it."""
+class Parts(NamedTuple):
+    """What a score of the grounded profile is made of, as kernels give it."""
 
-    explanation: str
-    signals: Sequence[SaidSignal] = ()
     chunk_scores: Sequence[float] | None = None
     evidence: Sentences | None = None
     losses: Sequence[float] | None = None
 
 
+Said: TypeAlias = tuple[str, tuple[object, ...], Sequence[SaidSignal], Parts | None]
+"""An explanation with ``%s`` for each value, the values, signals, and parts.
+
+Thousands are made at a time: plain tuples take a tenth of the time of named ones.
+"""
+
+
+def filled(words: str, values: tuple[object, ...]) -> str:
+    """Words with values in their places; a float has three decimals."""
+    texts = (three_decimals(one) if isinstance(one, float) else one for one in values)
+    return words % tuple(texts)
+
+
 def as_words(said: Mapping[MetricId, Said]) -> dict[MetricId, Words]:
     """As explanations, signals and fields of results; two metrics may share their evidence."""
     made: dict[int, tuple[SentenceEvidence, ...]] = {}
-    words: dict[MetricId, Words] = {}
-    for metric, one in said.items():
-        more: dict[str, Any] = {}
-        if one.evidence is not None:
-            key = id(one.evidence)
-            if key not in made:
-                made[key] = tuple(map(_sentence, one.evidence))
-            more["evidence"] = made[key]
-        if one.chunk_scores is not None:
-            more["chunk_scores"] = tuple(one.chunk_scores)
-        if one.losses is not None:
-            more["losses"] = Losses.of(one.losses)
-        signals = tuple(_signal(metric, signal) for signal in one.signals)
-        words[metric] = one.explanation, signals, more
-    return words
+    return {
+        metric: (
+            filled(words, values),
+            tuple(map(_signal, signals)),
+            {} if parts is None else _fields(parts, made),
+        )
+        for metric, (words, values, signals, parts) in said.items()
+    }
 
 
-def _signal(metric: MetricId, said: SaidSignal) -> EvalSignal:
-    name, _, severity, message, evidence, chunk = said
+def _fields(parts: Parts, made: dict[int, tuple[SentenceEvidence, ...]]) -> dict[str, Any]:
+    more: dict[str, Any] = {}
+    if parts.evidence is not None:
+        key = id(parts.evidence)
+        if key not in made:
+            made[key] = tuple(map(_sentence, parts.evidence))
+        more["evidence"] = made[key]
+    if parts.chunk_scores is not None:
+        more["chunk_scores"] = tuple(parts.chunk_scores)
+    if parts.losses is not None:
+        more["losses"] = Losses.of(parts.losses)
+    return more
+
+
+def _signal(said: SaidSignal) -> EvalSignal:
+    kind, values, place, evidence, chunk = said
     return EvalSignal(
-        id=name,
-        metric_id=metric,
-        severity=severity,
-        message=message,
+        id=kind.id if place is None else f"{kind.id}-{place}",
+        metric_id=kind.metric,
+        severity=kind.severity,
+        message=filled(kind.message, values),
         evidence=evidence,
         context_chunk_index=chunk,
     )
@@ -102,6 +134,49 @@ def _sentence(fields: tuple[Any, ...]) -> SentenceEvidence:
         no_claim=found.no_claim,
         losses=Losses.of(found.losses),
     )
+
+
+_NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
+# Signals have limits of their own; thresholds do not move them.
+LOW_SUPPORT: Final = 0.3
+"""Below it faithfulness warns of a sentence."""
+_LOW_RELEVANCE: Final = 0.3
+_LOW_SCORE: Final = 0.5
+
+SENTENCE_SIGNALS: Final[dict[MetricId, tuple[str, Severity]]] = {
+    "faithfulness": ("faithfulness-low-support", "warning"),
+    "hallucination_rate": ("hallucination-unsupported", "critical"),
+    "context_recall": ("context-recall-missing", "warning"),
+}
+"""The signal of a sentence that contexts do not support, by the metric that it counts for."""
+
+
+def sentence_kind(metric: MetricId, message: str, *, quotes: bool = False) -> SignalKind:
+    """The kind of the signals of sentences of a metric."""
+    name, severity = SENTENCE_SIGNALS[metric]
+    return SignalKind(name, metric, severity, message, quotes)
+
+
+_LOW_SUPPORT_SIGNAL: Final = sentence_kind(
+    "faithfulness", "Answer sentence has low context support (overlap=%s)."
+)
+_UNSUPPORTED_SIGNAL: Final = sentence_kind(
+    "hallucination_rate", "Answer sentence appears unsupported by any context (max overlap=%s)."
+)
+_LOW_RELEVANCE_SIGNAL: Final = SignalKind.named(
+    "context_precision",
+    "low-relevance-chunks",
+    "info",
+    "Context chunk(s) with low relevance (< 0.3): indices [%s].",
+)
+_LOW_SCORES: Final[dict[MetricId, SignalKind]] = {
+    metric: SignalKind.named(metric, "low", "warning", f"{words} (score=%s).")
+    for metric, words in {
+        "answer_relevance": "Answer may not be relevant to the question",
+        "context_precision": "Relevant chunks come late, or none is relevant",
+        "answer_correctness": "Answer correctness is low",
+    }.items()
+}
 
 
 @dataclass(slots=True)
@@ -133,142 +208,169 @@ class RowFacts:
                 ]
         return self.claims[index]
 
-    def said(self, metrics: Iterable[MetricId]) -> dict[MetricId, Said]:
-        """Explanations and signals for the scores of some metrics of a row."""
+    def said(self, metrics: tuple[MetricId, ...]) -> list[Said]:
+        """What is said of the scores of some metrics of a row."""
         scores = self.details.scores
-        if self.absent:
-            return {metric: _said_or_lacking(self, metric) for metric in metrics}
-        return {metric: _EXPLAINED[metric](self, scores[_NUMBERS[metric]]) for metric in metrics}
+        return [say(self, scores[number]) for say, number in _sayers(metrics, self.absent)]
+
+
+_Say: TypeAlias = Callable[[RowFacts, float], Said]
+
+
+@lru_cache(64)
+def _sayers(metrics: tuple[MetricId, ...], absent: frozenset[str]) -> list[tuple[_Say, int]]:
+    """What tells of the score of each metric, and the kernels' number of the metric."""
+    return [(_lacking(absent, one) or _EXPLAINED[one], _NUMBERS[one]) for one in metrics]
+
+
+def _lacking(absent: frozenset[str], metric: MetricId) -> _Say | None:
+    """What is said of a score that is null because no row has a field that it needs."""
+    name = lacked_field(absent, metric)
+    if name is None:
+        return None
+    said = _words(f"{name} is required for {camel_case(metric)} but was not provided.")
+    return lambda _facts, _score: said
+
+
+def _words(text: str) -> Said:
+    """An explanation without numbers."""
+    return text, (), (), None
 
 
 def _claim_signals(
-    metric: MetricId, facts: RowFacts, overlaps: Sequence[float], below: float, words: str
+    kind: SignalKind, facts: RowFacts, overlaps: Sequence[float], below: float
 ) -> Sequence[SaidSignal]:
     """One signal per sentence of the answer whose overlap is below a limit."""
     if not facts.quotes:
         return ()
-    signal, severity = SENTENCE_SIGNALS[metric]
-    name = camel_case(metric)
     return [
-        (
-            f"{signal}-{index}",
-            name,
-            severity,
-            f"Answer sentence {words}={three_decimals(overlap)}).",
-            facts.claim(index),
-            None,
-        )
+        (kind, (overlap,), index, facts.claim(index), None)
         for index, overlap in enumerate(overlaps)
         if overlap < below
     ]
 
 
+_NO_SUPPORT: Final = _words("No answer sentences or context chunks to evaluate.")
+_NO_CHUNKS: Final = _words("No context chunks provided.")
+_NO_COVERAGE: Final = _words("No ground truth sentences or context chunks to evaluate.")
+_NO_TRUTH_TO_RECALL: Final = _words(
+    "groundTruth is required for contextRecall but was not provided."
+)
+_NO_TRUTH_TO_COMPARE: Final = _words(
+    "groundTruth is required for answerCorrectness but was not provided."
+)
+_NOTHING_TO_HOLD_AGAINST: Final = _words("No context chunks provided to evaluate against.")
+_NO_CLAIMS: Final = _words("Answer produced no sentences to evaluate.")
+
+
 def _faithfulness(facts: RowFacts, score: float) -> Said:
     support = facts.details.support
     if not support:
-        return Said("No answer sentences or context chunks to evaluate.")
-    words = "has low context support (overlap"
-    return Said(
-        f"Average max-context overlap across {len(support)} answer sentence(s): "
-        f"{three_decimals(score)}.",
-        _claim_signals("faithfulness", facts, support, LOW_SUPPORT, words),
+        return _NO_SUPPORT
+    return (
+        "Average max-context overlap across %s answer sentence(s): %s.",
+        (len(support), score),
+        _claim_signals(_LOW_SUPPORT_SIGNAL, facts, support, LOW_SUPPORT),
+        None,
     )
 
 
 def _answer_relevance(facts: RowFacts, score: float) -> Said:
     tfidf, overlap = facts.details.parts[:2]
-    return Said(
-        f"TF-IDF similarity: {three_decimals(tfidf)}, unigram overlap: {three_decimals(overlap)}, "
-        f"average: {three_decimals(score)}.",
+    return (
+        "TF-IDF similarity: %s, unigram overlap: %s, average: %s.",
+        (tfidf, overlap, score),
         low_score("answer_relevance", score, _LOW_SCORE),
+        None,
     )
 
 
 def _context_precision(facts: RowFacts, score: float) -> Said:
     chunks = facts.details.chunk_tfidf
     if not chunks:
-        return Said("No context chunks provided.")
-    low = [str(index) for index, value in enumerate(chunks) if value < _LOW_RELEVANCE]
-    message = f"Context chunk(s) with low relevance (< 0.3): indices [{', '.join(low)}]."
-    signals = chunk_signals("context_precision", message, low)
-    return Said(
-        f"Average TF-IDF relevance of {len(chunks)} context chunk(s) to the question: "
-        f"{three_decimals(score)}.",
-        signals,
+        return _NO_CHUNKS
+    return (
+        "Average TF-IDF relevance of %s context chunk(s) to the question: %s.",
+        (len(chunks), score),
+        listed(_LOW_RELEVANCE_SIGNAL, places_below(chunks, _LOW_RELEVANCE)),
+        None,
     )
 
 
 def _context_recall(facts: RowFacts, score: float) -> Said:
     if not facts.has_ground_truth:
-        return Said("groundTruth is required for contextRecall but was not provided.")
+        return _NO_TRUTH_TO_RECALL
     coverage = facts.details.coverage
     if not coverage:
-        return Said("No ground truth sentences or context chunks to evaluate.")
+        return _NO_COVERAGE
     threshold = facts.settings.sentence_coverage_threshold
-    covered = sum(value >= threshold for value in coverage)
-    return Said(
-        f"{covered}/{len(coverage)} ground truth sentence(s) covered by contexts "
-        f"(overlap >= {shortest(threshold)}): score={three_decimals(score)}.",
+    covered = len([1 for value in coverage if value >= threshold])
+    return (
+        "%s/%s ground truth sentence(s) covered by contexts (overlap >= %s): score=%s.",
+        (covered, len(coverage), shortest(threshold), score),
+        (),
+        None,
     )
 
 
 def _context_relevance(facts: RowFacts, score: float) -> Said:
     chunks = facts.details.chunk_overlap
     if not chunks:
-        return Said("No context chunks provided.")
+        return _NO_CHUNKS
     threshold = facts.settings.chunk_relevance_threshold
-    relevant = sum(value >= threshold for value in chunks)
-    return Said(
-        f"{relevant}/{len(chunks)} context chunk(s) meet relevance threshold "
-        f"(>= {shortest(threshold)}): score={three_decimals(score)}.",
+    relevant = len([1 for value in chunks if value >= threshold])
+    return (
+        "%s/%s context chunk(s) meet relevance threshold (>= %s): score=%s.",
+        (relevant, len(chunks), shortest(threshold), score),
+        (),
+        None,
     )
 
 
 def _answer_correctness(facts: RowFacts, score: float) -> Said:
     if not facts.has_ground_truth:
-        return Said("groundTruth is required for answerCorrectness but was not provided.")
+        return _NO_TRUTH_TO_COMPARE
     f1, overlap = facts.details.parts[2:]
-    return Said(
-        f"Token F1: {three_decimals(f1)}, unigram overlap: {three_decimals(overlap)}, "
-        f"blended score (70%F1 + 30%ngram): {three_decimals(score)}.",
+    return (
+        "Token F1: %s, unigram overlap: %s, blended score (70%%F1 + 30%%ngram): %s.",
+        (f1, overlap, score),
         low_score("answer_correctness", score, _LOW_SCORE),
+        None,
     )
 
 
 def _hallucination_rate(facts: RowFacts, score: float) -> Said:
     if not facts.n_contexts:
-        return Said("No context chunks provided to evaluate against.")
+        return _NOTHING_TO_HOLD_AGAINST
     overlaps = facts.details.overlap
     if not overlaps:
-        return Said("Answer produced no sentences to evaluate.")
-    threshold = facts.settings.claim_support_threshold
-    words = "appears unsupported by any context (max overlap"
-    signals = _claim_signals("hallucination_rate", facts, overlaps, threshold, words)
-    n_unsupported = sum(overlap < threshold for overlap in overlaps)
-    rate = n_unsupported / len(overlaps)
-    return Said(
-        f"{n_unsupported}/{len(overlaps)} answer sentence(s) appear unsupported "
-        f"(hallucination rate={three_decimals(rate)}, score={three_decimals(score)}).",
-        signals,
+        return _NO_CLAIMS
+    threshold, n_sentences = facts.settings.claim_support_threshold, len(overlaps)
+    n_unsupported = len([1 for overlap in overlaps if overlap < threshold])
+    rate = n_unsupported / n_sentences
+    return (
+        "%s/%s answer sentence(s) appear unsupported (hallucination rate=%s, score=%s).",
+        (n_unsupported, n_sentences, rate, score),
+        _claim_signals(_UNSUPPORTED_SIGNAL, facts, overlaps, threshold),
+        None,
     )
 
 
-def chunk_signals(metric: MetricId, message: str, low: Sequence[str]) -> Sequence[SaidSignal]:
-    """One signal that lists the chunks of low relevance; none where there are none."""
-    name = {"context_precision": "low-relevance", "context_relevance": "irrelevant"}[metric]
-    if not low:
-        return ()
-    signal = f"{metric.replace('_', '-')}-{name}-chunks"
-    return ((signal, camel_case(metric), "info", message, None, None),)
+def places_below(values: Sequence[float], limit: float) -> list[str]:
+    """The places of values below a limit, from 0."""
+    return [str(place) for place, value in enumerate(values) if value < limit]
 
 
-def low_score(metric: MetricId, score: float, below: float | None) -> Sequence[SaidSignal]:
+def listed(kind: SignalKind, low: Sequence[str]) -> Sequence[SaidSignal]:
+    """One signal that lists contexts; none where there are none."""
+    return ((kind, (", ".join(low),), None, None, None),) if low else ()
+
+
+def low_score(metric: MetricId, score: float, below: float) -> Sequence[SaidSignal]:
     """A signal where the score is below a limit, which thresholds of the caller do not move."""
-    if below is None or score >= below:
+    if score >= below:
         return ()
-    signal = f"{metric.replace('_', '-')}-low"
-    message = f"{_LOW_SCORES[metric]} (score={three_decimals(score)})."
-    return ((signal, camel_case(metric), "warning", message, None, None),)
+    return ((_LOW_SCORES[metric], (score,), None, None, None),)
 
 
 _EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Said]]] = {
@@ -296,11 +398,3 @@ def facts_of_rows(
         RowFacts(details, settings, answer, n_contexts, has_truth, batch.absent)
         for details, answer, n_contexts, has_truth in zip(*columns, strict=True)
     ]
-
-
-def _said_or_lacking(facts: RowFacts, metric: MetricId) -> Said:
-    """What is said of a score that may be null because no row has a field that it needs."""
-    name = lacked_field(facts.absent, metric)
-    if name is not None:
-        return Said(f"{name} is required for {camel_case(metric)} but was not provided.")
-    return _EXPLAINED[metric](facts, facts.details.scores[_NUMBERS[metric]])

@@ -409,4 +409,6 @@ def native_facts(
 def _words_of(
     facts: RowFacts, metrics: Iterable[MetricId], quotes: bool = True
 ) -> dict[MetricId, Words]:
-    return words_overlap.as_words((facts if quotes else replace(facts, quotes=False)).said(metrics))
+    names = tuple(metrics)
+    told = facts if quotes else replace(facts, quotes=False)
+    return words_overlap.as_words(dict(zip(names, told.said(names), strict=True)))

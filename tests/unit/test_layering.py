@@ -82,6 +82,7 @@ NATIVE_DOORS = {
     "kernels.exact_moments": "sums without rounding",
     "kernels.scoring": "checks, allocates, calls",
     "kernels.similarity": "pairs of texts",
+    "results.row_lines": "words of result files, with numbers in their places",
     "retrieval.kernels": "rankings of many queries",
     "stats.resampling": "sums of resampled rows",
     "text": "the primitives of one text",

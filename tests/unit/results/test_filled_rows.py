@@ -1,0 +1,106 @@
+"""Rows of result files are put together as Python would format and encode them."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_eval._native.filled_rows import RowWriter
+from rag_eval.plumbing.javascript_numbers import three_decimals
+from rag_eval.results.words_overlap import SignalKind, filled
+
+PLAIN = SignalKind("plain", "faithfulness", "info", "%s of %s")
+QUOTING = SignalKind("quoting", "faithfulness", "info", "<%s>", quotes=True)
+
+
+def never(*_: Any) -> Any:
+    raise AssertionError("nothing is written")
+
+
+UNUSED = RowWriter(three_decimals, never, never)
+
+
+def written(*said: tuple[str, tuple[object, ...], list[Any]]) -> str:
+    """Explanations and signals without what stands between them in a file."""
+
+    def form(_place: int, words: str, _reason: int) -> tuple[bytes, ...]:
+        first, *rest = (piece.replace("%%", "%").encode() for piece in words.split("%s"))
+        ends = (*rest[:-1], rest[-1] + b"[", b"]") if rest else (b"]",)
+        return b"{", b"", first if rest else first + b"[", *ends
+
+    def signal(kind: SignalKind, is_numbered: bool) -> tuple[tuple[bytes, ...], bool]:
+        place = [f"{{{kind.id}-".encode(), b" "] if is_numbered else [f"{{{kind.id} ".encode()]
+        first, *rest = (piece.encode() for piece in kind.message.split("%s"))
+        return (*place[:-1], place[-1] + first, *rest), kind.quotes
+
+    n = len(said)
+    rows = [(*one, None) for one in said]
+    writer = RowWriter(three_decimals, form, signal)
+    parts = [b""] * n
+    for _ in range(2):  # the second time with the forms that are known
+        found = writer.row((b"", b"", b""), b"", rows, parts, parts, [0] * n, [], [])
+    return found.decode()
+
+
+def test_parts_stand_in_their_places() -> None:
+    said = [
+        ("no value", (), []),
+        ("%s, %s %%: %s.", ("some", 12, 0.25), [(PLAIN, (1, "two"), None, None, None)]),
+        ("%s", (-3,), [(PLAIN, ("a", 0.5), 10, "b", 3), (QUOTING, ('"',), None, None, 1234)]),
+    ]
+    assert written(*said) == (
+        "{no value[]},"
+        "{some, 12 %: 0.250.[{plain 1 of two}]},"
+        '{-3[{plain-10 a of 0.500,"evidence":"b","contextChunkIndex":3},'
+        '{quoting <\\">,"contextChunkIndex":1234}]}'
+    )
+
+
+def test_numbers_have_the_decimals_of_results() -> None:
+    draws = random.Random(3)
+    steps = [place / 16384 for place in range(0, 16385, 7)]
+    near = [math.nextafter(place / 2000, end) for place in range(2001) for end in (0, 1)]
+    numbers = [*steps, *near, *(draws.random() for _ in range(3000))]
+    numbers += [0.0, -0.0, 1.0, 1e-9, 0.0005, 0.9995, 1.5, -0.25, 1000.0625, 1e21, 5e-324, math.nan]
+    words = " ".join(["%s"] * len(numbers))
+    assert written((words, tuple(numbers), [])) == "{" + filled(words, tuple(numbers)) + "[]}"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_texts_of_the_data_are_escaped_as_json_does(text: str) -> None:
+    signal = QUOTING, (text,), 0, text, None
+    shown = json.dumps(text, ensure_ascii=False)
+    wanted = f'{{[{{quoting-0 <{shown[1:-1]}>,"evidence":{shown}}}]}}'
+    assert written(("", (), [signal])) == wanted
+
+
+def test_every_character_is_escaped_as_json_does() -> None:
+    for text in ("".join(map(chr, range(0x100))), *map(chr, range(0x100)), "\u2028" * 40 + '"'):
+        shown = json.dumps(text, ensure_ascii=False)
+        assert written(("", (), [(QUOTING, ("",), None, text, None)])) == (
+            f'{{[{{quoting <>,"evidence":{shown}}}]}}'
+        )
+
+
+def test_a_lone_surrogate_is_refused() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        written(("", (), [(QUOTING, ("",), None, "\ud800", None)]))
+
+
+def test_values_without_a_place_are_refused() -> None:
+    for said in (
+        ("%s", (), []),
+        ("none", (1,), []),
+        ("", (), [(PLAIN, (1,), None, None, None)]),
+        ("", (), [(PLAIN, (1, 2, 3), 4, None, None)]),
+    ):
+        with pytest.raises(ValueError, match="as many places"):
+            written(said)
+    with pytest.raises(ValueError, match="a part for each metric"):
+        UNUSED.row((b"", b"", b""), b"", [("", (), [], None)], [], [], [], [], [])
