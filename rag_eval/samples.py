@@ -48,6 +48,13 @@ class NullReason(IntEnum):
     JUDGE_PROMPT_CUT = 14
 
 
+def lack_of(field: str, reason: NullReason) -> str:
+    """``The sample has no answer.``, or ``The answer contains no words.``"""
+    if reason is NullReason.MISSING_FIELD:
+        return f"The sample has no {field}."
+    return f"The {field} contains no words."
+
+
 NULL_REASONS: Final = {reason.name.lower(): reason for reason in NullReason}
 """Reasons by their names in files."""
 

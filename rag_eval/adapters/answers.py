@@ -202,8 +202,12 @@ def unanswered_error(
         cause = error.__cause__
         why = f": {type(cause).__name__}: {cause}" if cause is not None else ""
         is_lasting = is_lasting_tls_fault(error)
+        server = "the judge's server"
+        if (request := getattr(error, "request", None)) is not None:
+            server += f" {request.url.scheme}://{request.url.netloc.decode()}"
+        what_next = "" if is_lasting else ". Check that the server runs and its address is right"
         return JudgeCallError(
-            redacted(f"the connection to the judge's server failed{why}", *secrets),
+            redacted(f"the connection to {server} failed{why}{what_next}", *secrets),
             retryable=not is_lasting,
             fatal=is_lasting,
         )

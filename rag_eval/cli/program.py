@@ -26,9 +26,14 @@ from rag_eval.cli.user_code import imported
 from rag_eval.errors import RagEvalError
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.plumbing.interrupts import Termination
-from rag_eval.reports.plain_text import plain_lines
+from rag_eval.reports.plain_text import plain_lines, plain_text
 
 _DEFECT: Final = 70  # EX_SOFTWARE of sysexits.h
+_KERNELS: Final = "rag_eval._native"
+_OTHER_KERNELS: Final = (
+    f"the compiled modules do not match rag_eval {__version__}. Install it again with pip install "
+    "--force-reinstall rag-eval-native, or in a clone build them with pip install -e ."
+)
 _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE ended
 
 # Their first sentences; each has a module of its name, which is imported when it is asked for.
@@ -159,9 +164,12 @@ class Program(CommandGroup):
             return _fail(f"{error.strerror or error}{name}")
         except MemoryError:
             return _fail("not enough memory")
-        except Exception:
+        except Exception as error:
             # Python would exit with 1, which means that a gate failed.
-            print(plain_lines(traceback.format_exc()), file=sys.stderr)
+            if _lacks_kernels(error):
+                say(f"error: {_OTHER_KERNELS} ({plain_text(str(error))})")
+            else:
+                print(plain_lines(traceback.format_exc()), file=sys.stderr)
             return _DEFECT
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -196,6 +204,14 @@ def _without_emoji() -> Iterator[None]:
 def _drop_stdout() -> None:
     """Discard what is left in stdout: Python flushes it at exit and would complain again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _lacks_kernels(error: Exception) -> bool:
+    """Whether a compiled module lacks what this version calls, as an older build of it does."""
+    if isinstance(error, ImportError):
+        return (error.name or "").startswith(_KERNELS)
+    is_of_module = isinstance(error, AttributeError) and isinstance(error.obj, ModuleType)
+    return is_of_module and error.obj.__name__.startswith(_KERNELS)
 
 
 def _what_is_left(error: BaseException) -> str:

@@ -48,5 +48,5 @@ def p_text(p_value: float) -> str:
 
 
 def some_are(n: int, total: int, noun: str) -> str:
-    """``1 of 3 rows is``, ``2 of 3 rows are``."""
-    return f"{n:,} of {counted(total, noun)} {'is' if n == 1 else 'are'}"
+    """``1 of 3 rows is``, ``2 of 3 rows are``, ``0 of 1 row is``."""
+    return f"{n:,} of {counted(total, noun)} {'is' if 1 in (n, total) else 'are'}"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rich.console import Console
 
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.console import print_line, print_plain, print_plain_table
-from rag_eval.reports.figures import share_text
+from rag_eval.reports.figures import NONE, share_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.judge_report import JudgeReport, MetricJudging
+
+_ALWAYS: Final = ("judged", "failed", "calls", "tokens")
 
 
 def print_judging(report: JudgeReport | None, console: Console) -> None:
@@ -18,8 +22,18 @@ def print_judging(report: JudgeReport | None, console: Console) -> None:
     names = ", ".join(map(plain_text, report.judges))
     print_line(console, f"judged by {names}, mode {report.mode}, style {report.style}")
     heads = ("judged", "failed", "calls", "cached", "saved", "tokens", "agree", "audit errors")
-    rows = ((metric, *_cells(found)) for metric, found in report.metrics.items())
-    print_plain_table(console, ("metric", *heads), rows)
+    cells = [_cells(found) for found in report.metrics.values()]
+    # Columns without anything in them would push the others off the screen.
+    shown = [
+        place
+        for place, head in enumerate(heads)
+        if head in _ALWAYS or any(row[place] not in ("0", NONE) for row in cells)
+    ]
+    rows = (
+        (metric, *(row[place] for place in shown))
+        for metric, row in zip(report.metrics, cells, strict=True)
+    )
+    print_plain_table(console, ("metric", *(heads[place] for place in shown)), rows)
     for line in _lines(report):
         print_plain(console, line)
 
@@ -32,6 +46,15 @@ def print_estimate(report: JudgeReport, console: Console) -> None:
         taken = (found.tally.llm_calls, found.tally.input_tokens, found.tally.output_tokens)
         rows.append((metric, *(f"{n:,}" for n in (found.n_rows, found.n_judged, *taken))))
     print_plain_table(console, heads, rows)
+    without = [
+        metric
+        for metric, found in report.metrics.items()
+        if found.n_judged and not found.tally.llm_calls
+    ]
+    if without:
+        names = ", ".join(without)
+        share = "shares" if len(without) == 1 else "share"
+        print_line(console, f"{names} {share} the calls of other metrics")
     total = report.cost
     cost = "" if report.cost_usd is None else f", about {report.cost_usd:.2f} USD"
     print_line(
@@ -43,7 +66,7 @@ def print_estimate(report: JudgeReport, console: Console) -> None:
 
 def _cells(found: MetricJudging) -> list[str]:
     tally = found.tally
-    agree = share_text(found.n_agree / found.n_both) if found.n_both else "-"
+    agree = share_text(found.n_agree / found.n_both) if found.n_both else NONE
     return [
         f"{found.n_judged:,}/{found.n_rows:,}",
         f"{found.n_failed:,}",
@@ -59,14 +82,15 @@ def _cells(found: MetricJudging) -> list[str]:
 def _error_rate(found: MetricJudging) -> str:
     rate = found.error_rate
     if rate is None or rate.low is None or rate.high is None:
-        return "-"
+        return NONE
     return f"{100 * rate.estimate:.0f} % ({100 * rate.low:.0f} to {100 * rate.high:.0f} %)"
 
 
 def _lines(report: JudgeReport) -> list[str]:
     lines = []
     for metric, found in report.metrics.items():
-        if found.failures:
+        # One kind of failure has its own line below.
+        if found.failures and len(report.failed) != 1:
             reasons = ", ".join(f"{name} {count}" for name, count in found.failures.items())
             lines.append(f"{metric}: {counted(found.n_failed, 'judgement')} failed: {reasons}")
         if found.n_partial:

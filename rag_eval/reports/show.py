@@ -153,7 +153,10 @@ class _RowPage:
         if not sentences:
             self._text(name, text)
             return
-        legend = "{supported} supported, {weak} weak, {unsupported} unsupported; [n] best context"
+        legend = (
+            "{supported} supported, {weak} weak, {unsupported} unsupported; [n] best context, "
+            "counted from 0"
+        )
         is_first = sentences is self._answer or not self._answer
         self._heading(name, legend.format(**self._signs) + self._origin if is_first else "")
         shown = sentences if self._limit is None else sentences[:_MOST_SENTENCES]

@@ -45,7 +45,7 @@ class FailedJudgements:
     def __str__(self) -> str:
         said = f": {self.message}" if self.message else ""
         example = f"for example {self.row}, {self.metric_id}{said}"
-        return f"{self.reason} in {counted(self.n, 'judgement')}, {example}"
+        return f"{counted(self.n, 'judgement')} failed with {self.reason}, {example}"
 
 
 class FailureCounts:

@@ -29,7 +29,7 @@ from rag_eval.results.words_overlap import (
     places_below,
     sentence_kind,
 )
-from rag_eval.samples import MetricId
+from rag_eval.samples import MetricId, NullReason, lack_of
 
 RELEVANT: Final = 0.30
 """Relevance from which a chunk counts as relevant."""
@@ -59,12 +59,15 @@ class Cause(IntEnum):
     NO_NAMES = 10
 
 
+# A field that is missing, or without a word.
+_FIELDS: Final = {
+    Cause.NO_ANSWER: "answer",
+    Cause.NO_TRUTH: "ground truth",
+    Cause.NO_QUESTION: "question",
+}
 _CAUSES: Final = {
-    Cause.NO_ANSWER: "No answer text to evaluate.",
-    Cause.NO_CONTEXTS: "No contexts given.",
+    Cause.NO_CONTEXTS: "The sample has no contexts.",
     Cause.NO_CONTEXT: "The contexts contain no words, so nothing can support the text.",
-    Cause.NO_TRUTH: "No ground truth text to evaluate.",
-    Cause.NO_QUESTION: "No question text to evaluate.",
     Cause.EMPTY_ANSWER: "The answer contains no words.",
     Cause.REFUSAL: "The answer declines to answer.",
     Cause.NO_RELEVANT_CHUNK: "No context is relevant to the question.",
@@ -341,6 +344,9 @@ def _null(metric: MetricId, cause: Cause, facts: RowFacts) -> Said:
 
 def _cause_words(metric: MetricId, cause: Cause, facts: RowFacts) -> str:
     refusal = facts.details.refusal
+    if cause in _FIELDS:
+        reason = NullReason(facts.details.reasons[_NUMBERS[metric]])
+        return lack_of(_FIELDS[cause], reason)
     if cause is Cause.REFUSAL and metric == "context_recall":
         return "The ground truth only declines to answer, so there is nothing to retrieve."
     if cause is Cause.REFUSAL and refusal is not None and refusal[1]:

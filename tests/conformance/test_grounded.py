@@ -16,7 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.kernels.languages import LISTED
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.results.row import EvalResult, Losses, SentenceEvidence
-from rag_eval.samples import NullReason
+from rag_eval.samples import NullReason, lack_of
 from tests.oracle import grounded as oracle
 from tests.tables import every_row
 
@@ -29,10 +29,10 @@ TOLERANCE = 1e-9
 
 # Reasons of the vectors: the field that is missing, and what is said about it.
 NULLS = {
-    "no answer": ("answer", "No answer text"),
-    "no question": ("question", "No question text"),
-    "no ground truth": ("ground_truth", "No ground truth text"),
-    "no contexts given": ("contexts", "No contexts given"),
+    "no answer": ("answer", "answer"),
+    "no question": ("question", "question"),
+    "no ground truth": ("ground_truth", "ground truth"),
+    "no contexts given": ("contexts", "contexts"),
 }
 ZEROS = {
     "no context": "The contexts contain no words",
@@ -111,7 +111,7 @@ def reason_agrees(
     if wanted[metric] is None:
         field, words = NULLS[reason]
         null = null_reason(sample, field)
-        return result.null_reason == null and result.explanation.startswith(words)
+        return result.null_reason == null and result.explanation == lack_of(words, null)
     measured = result.null_reason == NullReason.MEASURED
     return measured and result.explanation.startswith(ZEROS.get(reason, reason))
 

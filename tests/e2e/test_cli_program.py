@@ -6,11 +6,14 @@ import subprocess
 import sys
 from inspect import cleandoc
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click import Command, Context, Option
 
 import rag_eval
+from rag_eval._native import overlap_block
+from rag_eval.cli import run
 from rag_eval.cli.program import COMMANDS, program
 from tests.commands import invoke
 from tests.run_command import HANDBOOK
@@ -103,3 +106,27 @@ def test_unknown_commands_are_usage_errors() -> None:
     done = invoke("runn", HANDBOOK)
     assert done.exit_code == 2
     assert done.stderr.startswith("error: No such command 'runn'")
+
+
+def older(*given: Any) -> Any:
+    from rag_eval._native.overlap_block import something_newer  # type: ignore[attr-defined]
+
+    return something_newer
+
+
+@pytest.mark.parametrize("fault", ["a function", "a name", "another fault"])
+def test_compiled_modules_of_another_version_are_named(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: kernels that were older than the sources ended in a traceback of 60 lines."""
+    data = tmp_path / "a.jsonl"
+    data.write_text('{"question": "q", "answer": "a b", "contexts": ["a b"]}\n')
+    if fault == "a function":
+        monkeypatch.delattr(overlap_block, "score_block")
+    else:
+        monkeypatch.setattr(run, "options_of", older if fault == "a name" else None)
+    done = invoke("run", data, "--quiet")
+    assert done.exit_code == 70
+    said = f"error: the compiled modules do not match rag_eval {rag_eval.__version__}. Install it"
+    assert done.stderr.startswith("Traceback" if fault == "another fault" else said)
+    assert ("Traceback" in done.stderr) == (fault == "another fault")

@@ -27,7 +27,7 @@ from rag_eval.metrics.contract import JUDGE_STYLES, JudgedRule, JudgeStyle, Metr
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.seven import OVERLAP_METRICS
 from rag_eval.plumbing.checked_values import one_of
-from rag_eval.samples import NullReason
+from rag_eval.samples import NullReason, lack_of
 
 MetricFn: TypeAlias = Callable[[RowSteps, Tally], Awaitable[Judgement]]
 Precondition: TypeAlias = Callable[[JudgedRow], Judgement | None]
@@ -59,7 +59,7 @@ def _truth(row: JudgedRow) -> Judgement | None:
 
 def _contexts(row: JudgedRow) -> Judgement | None:
     if row.contexts is None:
-        return null(NullReason.MISSING_FIELD, "No contexts given.")
+        return null(NullReason.MISSING_FIELD, "The sample has no contexts.")
     if not any(map(has_word, row.contexts)):
         return unasked_zero("The contexts contain no words, so nothing can support the text.")
     return None
@@ -69,7 +69,7 @@ def _reference(row: JudgedRow) -> Judgement | None:
     if row.truths:
         return None
     if row.contexts is None:
-        return null(NullReason.MISSING_FIELD, "No ground truth and no contexts given.")
+        return null(NullReason.MISSING_FIELD, "The sample has neither a ground truth nor contexts.")
     return _contexts(row)
 
 
@@ -77,7 +77,7 @@ def _lacking(what: str, is_missing: bool, holds_a_word: bool) -> Judgement | Non
     if holds_a_word:
         return None
     reason = NullReason.MISSING_FIELD if is_missing else NullReason.NOTHING_TO_MEASURE
-    return null(reason, f"No {what} text to evaluate.")
+    return null(reason, lack_of(what, reason))
 
 
 # -------------------------------------------------------------------------------------- the table

@@ -79,9 +79,9 @@ def test_each_reason_of_a_failure_has_its_first_example() -> None:
     add(found, rows[1:])
     report = found.report()
     assert [str(one) for one in report.failed] == [
-        "judge_failed in 3 judgements, for example row 1, hallucination_rate: "
+        "3 judgements failed with judge_failed, for example row 1, hallucination_rate: "
         "the prompt is too long",
-        "judge_timed_out in 1 judgement, for example row 1, hallucination_rate",
+        "1 judgement failed with judge_timed_out, for example row 1, hallucination_rate",
     ]
     assert report.to_dict()["failed"][0] == {
         "reason": "judge_failed",
@@ -368,7 +368,7 @@ def test_the_table_says_what_went_wrong_and_what_was_saved() -> None:
     ]
     for said in (
         "judged by callable:fluent, mode cascade, style claims",
-        "faithfulness: 1 judgement failed: judge_timed_out 1",
+        "1 judgement failed with judge_timed_out, for example ",
         "faithfulness: 1 row with incomplete judgements",
         "faithfulness: 1 flaky row: repeats disagree on pass or fail",
         "cost 0.2500 USD at the given prices",
@@ -407,3 +407,12 @@ def test_an_estimate_says_that_nobody_was_asked() -> None:
         in text
     )
     assert "USD" not in printed(found.report(), print_estimate)
+    assert "share" not in text
+
+
+def test_an_estimate_names_the_metrics_that_share_calls() -> None:
+    """Regression: they had rows to judge and no calls, without a reason."""
+    found = totals(["faithfulness", "hallucination_rate"])
+    add(found, [{"faithfulness": judged(), "hallucination_rate": judged(tally=Tally())}])
+    text = printed(found.report(), print_estimate)
+    assert "hallucination_rate shares the calls of other metrics" in text

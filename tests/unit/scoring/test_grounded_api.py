@@ -196,11 +196,11 @@ def test_a_diagnostic_with_a_threshold_can_fail_a_sample() -> None:
 
 # --------------------------------------------------------------------------------------- nulls
 
-NO_QUESTION = "No question text to evaluate."
-NO_ANSWER = "No answer text to evaluate."
-NO_CONTEXTS = "No contexts given."
+NO_QUESTION = "The sample has no question."
+NO_ANSWER = "The sample has no answer."
+NO_CONTEXTS = "The sample has no contexts."
 NO_CONTEXT = "The contexts contain no words, so nothing can support the text."
-NO_TRUTH = "No ground truth text to evaluate."
+NO_TRUTH = "The sample has no ground truth."
 EMPTY = "The answer contains no words."
 ANSWERED = ("faithfulness", "hallucination_rate")
 
@@ -283,7 +283,8 @@ def test_a_field_without_a_word_has_nothing_to_measure(
             fails = None if THRESHOLDS[metric] is None else False
             assert (found.score, found.explanation, found.passed) == (0.0, EMPTY, fails)
             continue
-        assert (found.score, found.explanation, found.passed) == (None, words, None)
+        empty = f"The {words.removeprefix('The sample has no ')[:-1]} contains no words."
+        assert (found.score, found.explanation, found.passed) == (None, empty, None)
         assert found.null_reason is NullReason.NOTHING_TO_MEASURE
 
 
