@@ -210,8 +210,8 @@ def _lacks_kernels(error: Exception) -> bool:
     """Whether a compiled module lacks what this version calls, as an older build of it does."""
     if isinstance(error, ImportError):
         return (error.name or "").startswith(_KERNELS)
-    is_of_module = isinstance(error, AttributeError) and isinstance(error.obj, ModuleType)
-    return is_of_module and error.obj.__name__.startswith(_KERNELS)
+    whose = error.obj if isinstance(error, AttributeError) else None
+    return isinstance(whose, ModuleType) and whose.__name__.startswith(_KERNELS)
 
 
 def _what_is_left(error: BaseException) -> str:
