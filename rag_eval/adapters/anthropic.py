@@ -72,8 +72,6 @@ def create_anthropic_judge(
 ) -> ServedJudge:
     """A judge that uses Anthropic's SDK.
 
-    If the server rejects a parameter, later calls leave it out; the judge's identity keeps it.
-
     Parameters
     ----------
     model : str
@@ -82,29 +80,17 @@ def create_anthropic_judge(
         ``RAG_EVAL_JUDGE_API_KEY`` for any other; a server on this machine needs none.
     base_url : str, optional
         URL of another server with this protocol, without the ``/v1`` of its paths.
-    temperature : float or None
-        None for the server's default.
-    max_output_tokens : int
-    timeout_s : float, default 60
-        Time limit of one call; the ``call_timeout_s`` of a run can only shorten it.
-    structured : bool
-        Request replies that follow their JSON schema, if the server supports it.
-    reasoning_effort : str, optional
-        How long a reasoning model may think, such as ``low``.
-    extra_headers : mapping, optional
-        Further headers of each call, for gateways. They are not part of the judge's identity and
-        are never logged or written.
-    allow_http : sequence of str
-        ``HOST:PORT`` of servers on other machines that may be called by plain http.
+    temperature, max_output_tokens, timeout_s, structured, reasoning_effort
+        As for :func:`rag_eval.adapters.openai.create_openai_judge`.
+    extra_headers, allow_http
+        As there.
     **extra
         Further parameters of a message, such as ``thinking`` or ``system``.
 
     Raises
     ------
-    InputError
-        If a parameter is invalid, the URL could expose the key, or the key is not set.
-    MissingExtraError
-        If the SDK is not installed.
+    InputError, MissingExtraError
+        As there.
     """
     settings = CallSettings(
         model,

@@ -152,7 +152,7 @@ def create_openai_judge(
     allow_http : sequence of str
         ``HOST:PORT`` of servers on other machines that may be called by plain http.
     **extra
-        Further parameters of a chat completion, as ``seed`` or ``top_p``.
+        Further parameters of a chat completion, such as ``seed`` or ``top_p``.
 
     Raises
     ------

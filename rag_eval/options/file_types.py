@@ -48,7 +48,12 @@ class FileOptions(SchemaOptions, MissingOptions, total=False):
         Option(SEPARATOR, "Splits a ground truth into acceptable answers, for {profile=grounded}."),
     ]
     context_separator: Annotated[
-        str | None, Option(SEPARATOR, "Splits a cell of CSV into contexts.", unset="a JSON array")
+        str | None,
+        Option(
+            SEPARATOR,
+            "Splits a cell of CSV into contexts.",
+            unset="a cell is a JSON array, or one context",
+        ),
     ]
     max_row_bytes: Annotated[
         int | None,

@@ -111,7 +111,7 @@ def shape_of(value: Any) -> str:
             return ""
         found = list_in(value)
         if found is None:
-            return "one text"
+            return "one context per row"
         inner = shape_of(found)
         return f"list in a string, {inner}" if inner else "list in a string"
     if isinstance(value, dict):

@@ -228,7 +228,7 @@ def test_brackets_that_select_nothing_are_part_of_a_name() -> None:
         ([], ""),
         ("['C.', 'D.']", " (list in a string)"),
         ('[{"text": "C."}]', " (list in a string, objects with text)"),
-        ("C.", " (one text)"),
+        ("C.", " (one context per row)"),
         ([{"text": "C."}], " (objects with text)"),
         ({"text": "C."}, " (objects with text)"),
         ([["C."], ["D."]], " (rounds, flattened)"),
