@@ -27,6 +27,9 @@ POLICIES: Final[tuple[Policy, ...]] = ("no-regression", "non-inferior", "omk", "
 EvaluationMode: TypeAlias = Literal["heuristic", "llm", "hybrid", "cascade"]
 """Who scores: the kernels, a judge, each some metrics, or a judge where kernels are uncertain."""
 
+ScoredBy: TypeAlias = EvaluationMode | Literal["verifier"]
+"""Who gave a score: in files of other tools, any mode."""
+
 
 class NullReason(IntEnum):
     """Why a score is null; 0 if it is not."""

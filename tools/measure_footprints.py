@@ -35,6 +35,7 @@ IMPORTS = {
     "schema": "jsonschema_rs",
     "spark": "pyspark.sql, pandas, pyarrow",
     "excel": "openpyxl",
+    "verifier": "onnxruntime, tokenizers",
     "yaml": "yaml",
     "zstd": "backports.zstd",
 }

@@ -67,7 +67,9 @@ _MODULES = {
     "Judges": (
         "rag_eval.adapters.openai.create_openai_judge",
         "rag_eval.adapters.anthropic.create_anthropic_judge",
+        "rag_eval.adapters.onnx.create_onnx_verifier",
         "rag_eval.judge.JudgeReply",
+        "rag_eval.judge.Verifier",
     ),
     "Golden datasets": (
         "rag_eval.golden.run_golden_dataset",

@@ -231,6 +231,13 @@ def _bands(flag: str, texts: Iterable[str]) -> Any:
     return bands
 
 
+def _verifier_band(flag: str, texts: Iterable[str]) -> Any:
+    found = _bands(flag, [*texts][-1:])
+    if isinstance(found, dict) and found:
+        raise InputError(f"{flag}: expected LOW:HIGH, without a metric")
+    return found
+
+
 def _judges(flag: str, texts: Iterable[str]) -> list[str]:
     given = [*texts]
     if not given:
@@ -298,6 +305,7 @@ OF_OPTION: Final[Mapping[str, _Reader]] = {
     "prompt_overrides": _prompts,
     "scorer_options": _scorer_options,
     "cascade_band": _bands,
+    "verifier_band": _verifier_band,
     "judges": _judges,
     "judge_options": _judge_options,
     "judge_allow_http": lambda flag, texts: [*texts],

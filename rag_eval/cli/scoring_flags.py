@@ -86,7 +86,9 @@ def options_of(given: dict[str, Any], form: type) -> dict[str, Any]:
             options[name] = merged_call_options(config[name], given[name])
         elif declared(ConfigOptions)[name].kind.in_toml == (dict,):
             options[name] = {**config[name], **given[name]}
-    if "judge" not in options and "judges" not in options and _asks_judge(options):
+    # A verifier takes the place of the judge, except in a cascade, where both are asked.
+    is_open = "verifier" not in options or options.get("mode") == "cascade"
+    if "judge" not in options and "judges" not in options and is_open and _asks_judge(options):
         address = os.environ.get(JUDGE_VARIABLE)
         options |= {"judge": address} if address else {}
     _check_flags(given, options)
@@ -145,6 +147,7 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         for name, flag in (
             ("judge", "--judge"),
             ("judges", "--judge-models"),
+            ("verifier", "--verifier"),
             ("judge_options", "--judge-option"),
             ("judge_allow_http", "--judge-allow-http"),
             ("dry_run", "--dry-run"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rag_eval.judge.replies import JudgePrompt as JudgePrompt
     from rag_eval.judge.replies import JudgeReply as JudgeReply
     from rag_eval.judge.replies import SchemaJudge as SchemaJudge
+    from rag_eval.judge.verifiers import Verifier as Verifier
 
 _HOMES: Final = {
     "bias_checks": ("debias_check", "position_check"),
@@ -23,6 +24,7 @@ _HOMES: Final = {
     "replies": (
         *("JudgeFn", "JudgeIdentity", "JudgeLimits", "JudgePrompt", "JudgeReply", "SchemaJudge"),
     ),
+    "verifiers": ("Verifier",),
 }
 
 __all__ = sorted(name for names in _HOMES.values() for name in names)

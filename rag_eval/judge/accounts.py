@@ -62,8 +62,9 @@ class Accounts:
         self._prices = prices
         self._price_of = [_price(one, prices) for one in identities]
         self._cost_usd = [0.0] * len(identities)
+        self._verifier_usd = 0.0
         self._spent_usd = 0.0
-        self._has_unpriced = prices is None
+        self._has_unpriced = prices is None and bool(identities)
         if limits.budget_usd is not None:
             _check_prices(identities, self._price_of)
 
@@ -91,10 +92,16 @@ class Accounts:
             self._cost_usd[judge] += cost
             self._spent_usd += cost
 
+    def verifies(self, tally: Tally, cost_usd: float) -> None:
+        """Count a claim that a verifier is asked about, at its declared cost."""
+        self.add(tally, Tally(verified_claims=1))
+        self._verifier_usd += cost_usd
+        self._spent_usd += cost_usd
+
     @property
     def cost_usd(self) -> float | None:
         """The cost of the calls so far; None if one went to a model without a price."""
-        return None if self._has_unpriced else sum(self._cost_usd)
+        return None if self._has_unpriced else sum(self._cost_usd) + self._verifier_usd
 
     def reached(self) -> str | None:
         """The budget that was reached, in words; None if none was."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Awaitable
 from dataclasses import replace
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rag_eval.judge.failures import JudgeFailure, late_reply
 from rag_eval.judge.foreign_calls import LoopCalls, ThreadCalls, is_coroutine_function
@@ -22,6 +23,8 @@ from rag_eval.judge.replies import (
 )
 from rag_eval.judge.retrying import fault_of
 from rag_eval.judge.steps import Step
+
+Value = TypeVar("Value")
 
 _REPLY_TYPES: Final[dict[str, Any]] = {
     "text": str,
@@ -67,21 +70,7 @@ class Caller:
         JudgeFailure
             If this judgement failed.
         """
-        try:
-            async with asyncio.timeout(self._timeout_s) as deadline:
-                found = await self._answer(prompt, step, longer)
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            # This task was not cancelled: the judge itself raised it.
-            raise fault_of(error) from error
-        except GeneratorExit:
-            raise
-        # Not even a SystemExit of a judge may end the loop that all judges share.
-        except BaseException as error:
-            expired = deadline.expired()
-            raise (late_reply(self._timeout_s) if expired else fault_of(error)) from error
+        found = await in_time(self._answer(prompt, step, longer), self._timeout_s)
         return _checked(found, prompt)
 
     async def _answer(self, prompt: str, step: Step[Any], longer: bool) -> Any:
@@ -94,6 +83,33 @@ class Caller:
             return await self._coroutines.call(judge(prompt))
         found = await self._threads.call(judge, prompt)
         return await self._coroutines.call(found) if inspect.isawaitable(found) else found
+
+
+async def in_time(answer: Awaitable[Value], timeout_s: float, who: str = "the judge") -> Value:
+    """What the code of others gives within a time limit.
+
+    Raises
+    ------
+    JudgeCallError
+        If a retry may succeed, or none ever can.
+    JudgeFailure
+        If this judgement failed.
+    """
+    try:
+        async with asyncio.timeout(timeout_s) as deadline:
+            return await answer
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        # This task was not cancelled: the judge itself raised it.
+        raise fault_of(error, who) from error
+    except GeneratorExit:
+        raise
+    # Not even a SystemExit of a judge may end the loop that all judges share.
+    except BaseException as error:
+        expired = deadline.expired()
+        raise (late_reply(timeout_s, who) if expired else fault_of(error, who)) from error
 
 
 def _checked(found: object, prompt: str) -> JudgeReply:

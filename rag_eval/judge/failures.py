@@ -98,10 +98,10 @@ def redacted(text: str, *secrets: str) -> str:
     return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…"
 
 
-def late_reply(limit_s: float) -> JudgeCallError:
+def late_reply(limit_s: float, who: str = "the judge") -> JudgeCallError:
     """The error of a call that exceeded its time limit."""
     return JudgeCallError(
-        f"the judge did not reply within {limit_s:g} s", retryable=True, timed_out=True
+        f"{who} did not reply within {limit_s:g} s", retryable=True, timed_out=True
     )
 
 

@@ -93,8 +93,8 @@ class _Outbox:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    function: Callable[[str], Any]
-    argument: str
+    function: Callable[[Any], Any]
+    argument: Any
     context: contextvars.Context
     outbox: _Outbox
     done: asyncio.Future[_Outcome]
@@ -117,7 +117,7 @@ class ThreadCalls:
         """Calls that ended when nobody waited for them any more."""
         return self._crew.late_replies
 
-    async def call(self, function: Callable[[str], Any], argument: str) -> Any:
+    async def call(self, function: Callable[[Any], Any], argument: Any) -> Any:
         """``function(argument)``; what it raises is raised here.
 
         Cancelled, it leaves the thread to itself.

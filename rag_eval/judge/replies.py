@@ -93,6 +93,10 @@ class Tally:
         Whether some token counts were estimated from text lengths.
     parse_failures : int
         Replies that could not be read.
+    verified_claims : int
+        Claims that a verifier was asked about.
+    cached_claims : int
+        Those that came from the cache.
     """
 
     llm_calls: int = 0
@@ -102,6 +106,8 @@ class Tally:
     cached_tokens: int = 0
     estimated: bool = False
     parse_failures: int = 0
+    verified_claims: int = 0
+    cached_claims: int = 0
 
     def add(self, other: Tally) -> None:
         """Add the counts of another tally."""
@@ -112,6 +118,8 @@ class Tally:
         self.cached_tokens += other.cached_tokens
         self.estimated |= other.estimated
         self.parse_failures += other.parse_failures
+        self.verified_claims += other.verified_claims
+        self.cached_claims += other.cached_claims
 
 
 class JudgePrompt(str):
@@ -195,6 +203,14 @@ class JudgeIdentity:
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.model}"
+
+
+class AnyVerifier(Protocol):
+    """A :class:`rag_eval.judge.Verifier`, for the types of options, which do without its module."""
+
+    identity: JudgeIdentity
+    threshold: float
+    cost_per_claim: float
 
 
 @runtime_checkable

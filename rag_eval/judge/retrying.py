@@ -109,7 +109,7 @@ def given_up(error: JudgeCallError) -> JudgeFailure | JudgeUnavailableError:
     return JudgeFailure("unreachable" if error.retryable else "failed", str(error))
 
 
-def fault_of(error: BaseException) -> RagEvalError:
+def fault_of(error: BaseException, who: str = "the judge") -> RagEvalError:
     """A JudgeCallError for a temporary or fatal error, otherwise a JudgeFailure of kind ``failed``.
 
     Exceptions of this package are returned unchanged. For others, the attributes ``status_code``
@@ -118,20 +118,20 @@ def fault_of(error: BaseException) -> RagEvalError:
     """
     if isinstance(error, (JudgeCallError, JudgeFailure, JudgeUnavailableError)):
         return error
-    said = _said(error)
+    said = f"{who} raised {_said(error)}"
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and not isinstance(status, bool):
         found = _by_status(status, error, said)
         if found is not None:
             return found
     if is_lasting_tls_fault(error):
-        return JudgeCallError(f"the judge raised {said}", fatal=True)
+        return JudgeCallError(said, fatal=True)
     for cause in _causes(error):
         if isinstance(cause, TimeoutError):
-            return JudgeCallError(f"the judge raised {said}", retryable=True, timed_out=True)
+            return JudgeCallError(said, retryable=True, timed_out=True)
         if isinstance(cause, OSError) and not isinstance(cause, _OF_FILES):
-            return JudgeCallError(f"the judge raised {said}", retryable=True)
-    return JudgeFailure("failed", f"the judge raised {said}")
+            return JudgeCallError(said, retryable=True)
+    return JudgeFailure("failed", said)
 
 
 def is_lasting_tls_fault(error: BaseException) -> bool:
@@ -169,12 +169,12 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 def _by_status(status: int, error: BaseException, said: str) -> JudgeCallError | None:
     if status in _FATAL_STATUS:
-        return JudgeCallError(f"the judge raised {said}", fatal=True)
+        return JudgeCallError(said, fatal=True)
     if status not in _PASSING_STATUS and not 500 <= status < 600:
         return None
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
     return JudgeCallError(
-        f"the judge raised {said}",
+        said,
         retryable=True,
         retry_after_s=retry_after_s(headers) if hasattr(headers, "get") else None,
         rate_limited=status == _TOO_MANY,

@@ -39,6 +39,8 @@ from rag_eval.judge.replies import (
 )
 from rag_eval.judge.retrying import given_up, stamina_package, tries
 from rag_eval.judge.steps import Fields, Step
+from rag_eval.judge.verifiers import Verifier
+from rag_eval.judge.verifying import Verifying
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
 
@@ -111,6 +113,8 @@ class JudgeSession:
     prices : PriceTable, mapping or path, optional
     names : sequence of str or None, optional
         Names of callables, in the order of the judges.
+    verifier : Verifier, optional
+        Asked within the same limits; with one, there may be no judge.
     clock : callable
         Clock in seconds, for the rate limits.
 
@@ -119,6 +123,8 @@ class JudgeSession:
     identities : tuple of JudgeIdentity
     tally : Tally
         Calls and tokens so far.
+    verifying : Verifying or None
+        Asks the verifier.
 
     Raises
     ------
@@ -137,15 +143,16 @@ class JudgeSession:
         cache: Any = None,
         prices: Any = None,
         names: Sequence[str | None] | None = None,
+        verifier: Verifier | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
-        if not judges:
+        if not judges and verifier is None:
             raise InputError("a session needs at least one judge")
         named = zip(judges, names or [None] * len(judges), strict=True)
         self.identities = tuple(
             identity_of(judge, place, name) for place, (judge, name) in enumerate(named)
         )
-        self._stamina = stamina_package()
+        self._stamina = stamina_package() if judges else None
         self._limits = limits
         self._style = style
         self._cache = cache
@@ -160,12 +167,25 @@ class JudgeSession:
             Caller(judge, self._threads, self._coroutines, limits.call_timeout_s)
             for judge in judges
         ]
+        self.verifying = None if verifier is None else self._verifying(verifier)
         self._has_answered = [False] * len(judges)
         self._n_failed = [0] * len(judges)
 
     def asker(self, judge: int = 0, repeat: int = 0) -> SessionAsker:
         """An asker for one judge and row; repeats of a question are cached separately."""
         return SessionAsker(self, judge, repeat)
+
+    def _verifying(self, verifier: Verifier) -> Verifying:
+        return Verifying(
+            verifier,
+            self._limits,
+            cache=self._cache,
+            accounts=self._accounts,
+            ending=self._ending,
+            check_budget=self._check_budget,
+            threads=self._threads,
+            coroutines=self._coroutines,
+        )
 
     @property
     def late_replies(self) -> int:

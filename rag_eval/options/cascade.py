@@ -133,6 +133,15 @@ def judge_threshold(plan: Plan, metric: MetricId) -> float | None:
     return plan.thresholds[metric]
 
 
+def verifier_threshold(plan: Plan, metric: MetricId) -> float:
+    """From where a verifier's own score passes; it is a share of claims, as that of a judge is."""
+    assert plan.judging is not None
+    given = None if plan.judging.is_cascade else plan.thresholds[metric]
+    own = judged_rule(metric).metric["claims"].threshold
+    assert own is not None
+    return own if given is None else given
+
+
 def verdicts_of(scores: Scores, threshold: float) -> Scores:
     """1 from the threshold on, 0 below, NaN where null."""
     with np.errstate(invalid="ignore"):

@@ -1,10 +1,12 @@
 """Options of judging: what judges are asked, and their limits."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypedDict
 
-from rag_eval.judge.replies import JudgeFn, JudgeLimits
+from rag_eval.errors import InputError, glance
+from rag_eval.judge.replies import AnyVerifier, JudgeFn, JudgeLimits
 from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
 from rag_eval.options.declared import (
     ANY,
@@ -23,6 +25,7 @@ from rag_eval.options.declared import (
     document,
     whole_number,
 )
+from rag_eval.plumbing.checked_values import share
 from rag_eval.samples import EvaluationMode
 
 OnJudgeFailure: TypeAlias = Literal["null", "heuristic"]
@@ -51,6 +54,15 @@ def _http_places(value: Any, name: str) -> Any:
     from rag_eval.judge.server_urls import checked_http_places
 
     return checked_http_places(value, name)
+
+
+def checked_band(value: Any, name: str) -> Band:
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise InputError(f"{name} must be two numbers (low, high), got {glance(value)}")
+    low, high = (share(end, name) for end in value)
+    if low > high:
+        raise InputError(f"{name} must be (low, high) with low < high, got {glance(value)}")
+    return low, high
 
 
 class PromptOverrides(TypedDict, total=False):
@@ -88,12 +100,13 @@ class JudgeOptions(TypedDict, total=False):
         ),
     ]
     judge: Annotated[
-        JudgeFn | str | None,
+        JudgeFn | AnyVerifier | str | None,
         Option(
             ANY,
             "A function from prompt to reply, or an address: ``openai:MODEL``, "
             "``anthropic:MODEL``, or ``http://127.0.0.1:11434/v1#MODEL``.",
-            takes="callable or str",
+            more="A ``rag_eval.judge.Verifier`` alone is given here or as {verifier}.",
+            takes="callable, Verifier or str",
             flag_help="openai:MODEL, anthropic:MODEL or http://127.0.0.1:11434/v1#MODEL "
             "[$RAG_EVAL_JUDGE].",
             metavar="ADDRESS",
@@ -109,6 +122,32 @@ class JudgeOptions(TypedDict, total=False):
             flag="--judge-models",
             metavar="A,B,…",
             no_toml=_WHO_JUDGES,
+        ),
+    ]
+    verifier: Annotated[
+        AnyVerifier | str | PathLike[str] | None,
+        Option(
+            ANY,
+            "A ``rag_eval.judge.Verifier``, or a folder with an ONNX model: it scores the metrics "
+            "that ask whether texts support claims. In a cascade, the judge is called only for "
+            "rows that it leaves uncertain.",
+            takes="Verifier or path",
+            flag_help="Folder with an ONNX model that verifies claims (model.onnx, tokenizer.json, "
+            "verifier.toml). It is used in place of {judge}; in a cascade, before it.",
+            metavar="FOLDER",
+            no_toml=_WHO_JUDGES,
+        ),
+    ]
+    verifier_band: Annotated[
+        Band | None,
+        Option(
+            Kind("two numbers", (list,), "LOW:HIGH"),
+            "Probabilities of support between which the {verifier} of a cascade is uncertain about "
+            "a claim.",
+            default=UNCERTAIN,
+            unset="0.2:0.8",
+            takes="(low, high)",
+            noted=True,
         ),
     ]
     judge_options: Annotated[

@@ -12,6 +12,7 @@ from rag_eval.errors import InputError, UnsupportedModeError, suggestion
 from rag_eval.judge.rendering import PromptStyle
 from rag_eval.judge.replies import JudgeFn, JudgeIdentity, JudgeLimits
 from rag_eval.judge.steps import Step, Template
+from rag_eval.judge.verifiers import VERIFIED_METRICS, Verifier
 from rag_eval.metrics.contract import JudgedScorer, JudgeStyle
 from rag_eval.metrics.ids import METRIC_IDS, is_scorer_id
 from rag_eval.metrics.registry import can_be_judged, judged_rule, needs_judge, to_metric_id
@@ -22,9 +23,17 @@ from rag_eval.options.judge_types import (
     JudgeOptions,
     OnJudgeFailure,
     asks_for_judging,
+    checked_band,
 )
 from rag_eval.options.scorers import judged_scorers, scorer_options
-from rag_eval.plumbing.checked_values import one_of, share
+from rag_eval.options.signature import SCORE_VERSIONS
+from rag_eval.options.verifying import (
+    chosen_verifier,
+    told_apart,
+    verifier_band,
+    verifies_alone,
+)
+from rag_eval.plumbing.checked_values import one_of
 from rag_eval.plumbing.json_text import json_value
 from rag_eval.samples import EvaluationMode, MetricId
 
@@ -51,6 +60,7 @@ class Judging:
     judged : tuple of MetricId
         The columns that a judge scores; in a cascade only in some rows.
     judges : tuple of callable
+        None of them if a verifier judges alone.
     identities : tuple of JudgeIdentity
         One per judge.
     style, repeat, on_failure
@@ -60,6 +70,10 @@ class Judging:
     bands : dict of (low, high)
         Cascade: the native scores between which the judge is asked, for the metrics that were given
         such; of others the calibration tells.
+    verifier : Verifier or None
+        Judges in place of judges or, in a cascade, before them.
+    verifier_band : (low, high)
+        The probabilities of claims that it leaves to the judges.
     """
 
     mode: EvaluationMode
@@ -77,6 +91,8 @@ class Judging:
     cache: Path | JudgeCache | None = field(compare=False)
     prices: Any
     scorers: Mapping[MetricId, JudgedScorer] = field(compare=False, repr=False)
+    verifier: Verifier | None = field(default=None, compare=False)
+    verifier_band: Band = UNCERTAIN
 
     @property
     def is_cascade(self) -> bool:
@@ -93,11 +109,14 @@ class Judging:
             "mode": self.mode,
             "judged": sorted(self.judged),
             "judges": [json_value(identity.to_dict()) for identity in self.identities],
-            "judgeStyle": self.style,
-            "judgeRepeat": self.repeat,
-            "judgePrompts": {metric: self.prompt_digest(metric) for metric in self.judged},
             "onJudgeFailure": self.on_failure,
         }
+        if self.judges:
+            options["judgeStyle"] = self.style
+            options["judgeRepeat"] = self.repeat
+            options["judgePrompts"] = {name: self.prompt_digest(name) for name in self.judged}
+        if self.verifier is not None:
+            options["verifier"] = self._verifier_options(self.verifier)
         if self.is_cascade:
             options["auditShare"] = self.audit_share
             options["judgeSeed"] = self.seed
@@ -117,6 +136,14 @@ class Judging:
                 if metric in calibrations
             }
         return options
+
+    def _verifier_options(self, verifier: Verifier) -> dict[str, Any]:
+        found = {
+            **json_value(verifier.identity.to_dict()),
+            "threshold": verifier.threshold,
+            "sentences": f"grounded:{SCORE_VERSIONS['grounded']}",
+        }
+        return {**found, "band": list(self.verifier_band)} if self.judges else found
 
     def prompt_digest(self, metric: MetricId) -> str:
         """The wording of a metric's prompts in twelve hex digits."""
@@ -138,6 +165,7 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
     if not asks_for_judging(options) and not any(map(needs_judge, columns)):
         return None
     mode: EvaluationMode = _OPTIONS["mode"].of(options)
+    options = told_apart(options)
     judged = _judged_columns(mode, options, columns)
     given_scorer_options = scorer_options(options, columns)
     limits = limits_of(options)
@@ -145,8 +173,9 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
         _check_unused(mode, options)
         return None
     style: JudgeStyle = _OPTIONS["judge_style"].of(options)
+    verifier = chosen_verifier(options, mode, judged)
     judges, identities = _judges(options, mode, judged, limits)
-    scorers = judged_scorers(judged, judges[0], given_scorer_options)
+    scorers = judged_scorers(judged, judges[0], given_scorer_options) if judges else {}
     from rag_eval.judge.prices import price_table
 
     return Judging(
@@ -169,6 +198,8 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
         cache=_cache(options.get("judge_cache")),
         prices=price_table(options.get("prices")),
         scorers=scorers,
+        verifier=verifier,
+        verifier_band=verifier_band(options),
     )
 
 
@@ -226,7 +257,8 @@ def _judged_columns(
             return bool(given[metric] == "llm")
         if mode == "hybrid":
             # The list of modes of the caller replaces ours.
-            return not given and metric in HYBRID_JUDGED
+            judged = VERIFIED_METRICS if verifies_alone(options) else HYBRID_JUDGED
+            return not given and metric in judged
         if mode == "llm":
             return can_be_judged(metric)
         return mode == "cascade" and metric in METRIC_IDS
@@ -251,7 +283,8 @@ def _check_cascade(given: Mapping[str, Any], columns: tuple[MetricId, ...]) -> N
 def _check_unused(mode: EvaluationMode, options: Mapping[str, Any]) -> None:
     if mode != "heuristic":
         raise InputError(f"mode={mode!r} judges none of the requested metrics")
-    for name in ("judge_style", "judge_repeat", "cascade_band", "judge_cache", "budget_usd"):
+    unused = ("judge_style", "judge_repeat", "cascade_band", "judge_cache", "budget_usd")
+    for name in (*unused, "verifier", "verifier_band"):
         if options.get(name) is not None:
             raise InputError(
                 f"{name} has no effect in mode 'heuristic'; use mode='llm' for a judge"
@@ -267,6 +300,8 @@ def _judges(
     one, several = options.get("judge"), options.get("judges")
     if one is not None and several is not None:
         raise InputError("give either judge or judges, not both")
+    if verifies_alone(options):
+        return (), ()
     if one is None and several is None:
         raise UnsupportedModeError(
             f"{_asking(options, mode, judged)} needs a judge. Add --judge openai:MODEL "
@@ -368,7 +403,7 @@ def _bands(
     if mode != "cascade":
         raise InputError("cascade_band needs mode='cascade'")
     if not isinstance(given, Mapping):
-        return {metric: _band(given, "cascade_band") for metric in judged}
+        return {metric: checked_band(given, "cascade_band") for metric in judged}
     bands = {}
     for name, band in given.items():
         metric = to_metric_id(name)
@@ -376,14 +411,5 @@ def _bands(
             raise InputError(f"cascade_band names {metric}, which is not judged")
         if metric in bands:
             raise InputError(f"cascade_band names {metric} twice")
-        bands[metric] = _band(band, f"cascade_band[{name!r}]")
+        bands[metric] = checked_band(band, f"cascade_band[{name!r}]")
     return bands
-
-
-def _band(value: object, name: str) -> Band:
-    if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise InputError(f"{name} must be two numbers (low, high), got {value!r}")
-    low, high = (share(end, name) for end in value)
-    if low > high:
-        raise InputError(f"{name} must be (low, high) with low < high, got {value!r}")
-    return low, high

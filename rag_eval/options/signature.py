@@ -26,6 +26,7 @@ _JUDGE_KEYS: Final = (
     "mode",
     "judged",
     "judges",
+    "verifier",
     "judgeStyle",
     "judgeRepeat",
     "judgePrompts",

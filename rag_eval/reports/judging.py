@@ -19,9 +19,9 @@ def print_judging(report: JudgeReport | None, console: Console) -> None:
     """Print calls, failures, agreement and savings per metric, if any metric was judged."""
     if report is None:
         return
-    names = ", ".join(map(plain_text, report.judges))
-    print_line(console, f"judged by {names}, mode {report.mode}, style {report.style}")
-    heads = ("judged", "failed", "calls", "cached", "saved", "tokens", "agree", "audit errors")
+    print_line(console, f"judged by {_judges(report)}")
+    counts = ("judged", "verified", "failed", "calls", "cached", "saved", "tokens")
+    heads = (*counts, "agree", "audit errors")
     cells = [_cells(found) for found in report.metrics.values()]
     # Columns without anything in them would push the others off the screen.
     shown = [
@@ -49,19 +49,35 @@ def print_estimate(report: JudgeReport, console: Console) -> None:
     without = [
         metric
         for metric, found in report.metrics.items()
-        if found.n_judged and not found.tally.llm_calls
+        if report.judges and found.n_judged and not found.tally.llm_calls
     ]
     if without:
         names = ", ".join(without)
         share = "shares" if len(without) == 1 else "share"
         print_line(console, f"{names} {share} the calls of other metrics")
     total = report.cost
+    total_claims = sum(found.tally.verified_claims for found in report.metrics.values())
+    claims = f", {counted(total_claims, 'claim')} to verify" if report.verifier else ""
     cost = "" if report.cost_usd is None else f", about {report.cost_usd:.2f} USD"
     print_line(
         console,
         f"estimate: {counted(total.llm_calls, 'call')}, {total.estimated_input_tokens:,} input "
-        f"tokens, {total.estimated_output_tokens:,} output tokens{cost}; no calls were made",
+        f"tokens, {total.estimated_output_tokens:,} output tokens{claims}{cost}; no calls were "
+        "made",
     )
+    if report.verifier and report.judges:
+        print_line(console, "the judge is called only for rows that the verifier leaves uncertain")
+
+
+def _judges(report: JudgeReport) -> str:
+    """Who judged, and how."""
+    names = ", ".join(map(plain_text, report.judges))
+    if not report.verifier:
+        return f"{names}, mode {report.mode}, style {report.style}"
+    verifier = plain_text(report.verifier)
+    if not names:
+        return f"{verifier}, mode {report.mode}"
+    return f"{verifier}, then {names}, mode {report.mode}, style {report.style}"
 
 
 def _cells(found: MetricJudging) -> list[str]:
@@ -69,6 +85,7 @@ def _cells(found: MetricJudging) -> list[str]:
     agree = share_text(found.n_agree / found.n_both) if found.n_both else NONE
     return [
         f"{found.n_judged:,}/{found.n_rows:,}",
+        f"{found.n_verified:,}",
         f"{found.n_failed:,}",
         f"{tally.llm_calls:,}",
         f"{tally.cached_calls:,}",
@@ -93,6 +110,16 @@ def _lines(report: JudgeReport) -> list[str]:
         if found.failures and len(report.failed) != 1:
             reasons = ", ".join(f"{name} {count}" for name, count in found.failures.items())
             lines.append(f"{metric}: {counted(found.n_failed, 'judgement')} failed: {reasons}")
+        if found.n_unverified:
+            lines.append(
+                f"{metric}: the verifier failed in {counted(found.n_unverified, 'row')}, which "
+                f"went to the judge; the first failure: {found.unverified}"
+            )
+        if found.tally.verified_claims or found.tally.cached_claims:
+            lines.append(
+                f"{metric}: {counted(found.tally.verified_claims, 'claim')} verified, "
+                f"{found.tally.cached_claims:,} from the cache"
+            )
         if found.n_partial:
             lines.append(f"{metric}: {counted(found.n_partial, 'row')} with incomplete judgements")
         if found.n_flaky:
@@ -105,7 +132,8 @@ def _lines(report: JudgeReport) -> list[str]:
     for metric, agreement in report.agreement.items():
         lines += [f"{metric}: {line}" for line in agreement.text().splitlines()]
     if report.cost_usd is not None:
-        lines.append(f"cost {report.cost_usd:.4f} USD at the given prices")
+        prices = " at the given prices" if report.judges else ""
+        lines.append(f"cost {report.cost_usd:.4f} USD{prices}")
     if report.late_replies:
         lines.append(
             f"replies that arrived after their deadline and were discarded: {report.late_replies:,}"

@@ -250,10 +250,13 @@ def _judge_lines(metric: MetricResult) -> list[str]:
     judged = metric.judged
     if judged is None:
         return []
+    who = "verifier" if judged.mode == "verifier" else "judge"
     parts = [
-        f"judge {number_text(judged.judge_score, 3)}",
+        f"{who} {number_text(judged.judge_score, 3)}",
         f"native {number_text(judged.native_score, 3)}",
     ]
+    if judged.verifier_score is not None and who == "judge":
+        parts.insert(1, f"verifier {number_text(judged.verifier_score, 3)}")
     if judged.spread is not None:
         parts.append(f"spread {judged.spread:.3f}")
     if judged.flaky:
@@ -262,7 +265,7 @@ def _judge_lines(metric: MetricResult) -> list[str]:
         parts.append("the native score is used instead")
     lines = [", ".join(parts)]
     if judged.message:
-        lines.append(f"judge: {judged.message}")
+        lines.append(f"{who}: {judged.message}")
     return [*lines, *map(_verdict_line, judged.details)]
 
 

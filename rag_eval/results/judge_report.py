@@ -14,7 +14,7 @@ from rag_eval.judge.repeats import mean_of, passes
 from rag_eval.judge.replies import Tally
 from rag_eval.metrics.registry import higher_is_better, needs_judge
 from rag_eval.metrics.seven import PROFILE_METRICS
-from rag_eval.options.cascade import judge_threshold, unjudged_passes
+from rag_eval.options.cascade import judge_threshold, unjudged_passes, verifier_threshold
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.judge_failures import FailedJudgements, FailureCounts
@@ -36,6 +36,12 @@ class MetricJudging:
     ----------
     n_rows, n_judged : int
         Rows of the run, and those the judge was asked about.
+    n_verified : int
+        Rows whose score is that of a verifier; they are among ``n_judged``.
+    n_unverified : int
+        Rows that went to the judge because the verifier failed.
+    unverified : str
+        Why, for the first of them.
     n_null : int
         Cascade: rows that were not judged because there is nothing to measure.
     failures : dict of int
@@ -62,6 +68,9 @@ class MetricJudging:
 
     n_rows: int = 0
     n_judged: int = 0
+    n_verified: int = 0
+    n_unverified: int = 0
+    unverified: str = ""
     n_null: int = 0
     failures: dict[str, int] = field(default_factory=dict)
     n_partial: int = 0
@@ -80,6 +89,10 @@ class MetricJudging:
     def add(self, found: JudgedScore, is_same: bool | None) -> None:
         """Count a judged row; whether both verdicts are the same, None if one is missing."""
         self.n_judged += 1
+        if found.verifier_message:
+            self.n_unverified += 1
+            self.unverified = self.unverified or found.verifier_message
+        self.n_verified += found.mode == "verifier" and not found.failed
         self.tally.add(found.tally)
         self.n_partial += found.is_partial
         self.n_fallback += found.is_fallback
@@ -126,8 +139,9 @@ class MetricJudging:
         return self._saved(self.tally.input_tokens + self.tally.output_tokens)
 
     def _saved(self, taken: int) -> int:
-        n_spared = self.n_rows - self.n_judged - self.n_null
-        return round(taken * n_spared / self.n_judged) if self.n_judged else 0
+        n_asked = self.n_judged - self.n_verified
+        n_spared = self.n_rows - n_asked - self.n_null
+        return round(taken * n_spared / n_asked) if n_asked else 0
 
     @property
     def n_failed(self) -> int:
@@ -139,6 +153,8 @@ class MetricJudging:
         return {
             "nRows": self.n_rows,
             "nJudged": self.n_judged,
+            "nVerified": self.n_verified,
+            "nUnverified": self.n_unverified,
             "nNull": self.n_null,
             "nFailed": self.n_failed,
             "failures": dict(self.failures),
@@ -146,6 +162,8 @@ class MetricJudging:
             "nFallback": self.n_fallback,
             "llmCalls": self.tally.llm_calls,
             "cachedCalls": self.tally.cached_calls,
+            "verifiedClaims": self.tally.verified_claims,
+            "cachedClaims": self.tally.cached_claims,
             "inputTokens": self.tally.input_tokens,
             "outputTokens": self.tally.output_tokens,
             "tokensEstimated": self.tally.estimated,
@@ -169,6 +187,8 @@ class JudgeReport:
     ----------
     mode, style : str
     judges : tuple of str
+    verifier : str
+        The verifier that was asked before them, or instead; empty without one.
     metrics : mapping of MetricJudging
         Per judged metric.
     cost_usd : float or None
@@ -187,6 +207,7 @@ class JudgeReport:
     style: str
     judges: tuple[str, ...]
     metrics: Mapping[MetricId, MetricJudging]
+    verifier: str = ""
     cost_usd: float | None = None
     late_replies: int = 0
     agreement: Mapping[MetricId, AgreementReport] = field(default_factory=dict)
@@ -230,6 +251,7 @@ class JudgeReport:
             "mode": self.mode,
             "style": self.style,
             "judges": list(self.judges),
+            **({"verifier": self.verifier} if self.verifier else {}),
             "metrics": {camel_case(name): found.to_dict() for name, found in self.metrics.items()},
             "costUsd": self.cost_usd,
             "lateReplies": self.late_replies,
@@ -280,12 +302,14 @@ class JudgeTotals:
                 if found.failed:
                     self._failed.add(metric, found, partial(name, place))
                 self._metrics[metric].add(found, self._is_same(metric, found))
-                if len(self._judging.judges) > 1:
+                if len(self._judging.judges) > 1 and found.mode != "verifier":
                     means = tuple(mean_of(repeats) for repeats in found.by_judge)
                     self._by_judge.setdefault(metric, []).append(means)
 
     def _is_same(self, metric: MetricId, found: JudgedScore) -> bool | None:
         native_passes, threshold = self._native_passes[metric], self._thresholds[metric]
+        if found.mode == "verifier":
+            threshold = verifier_threshold(self._plan, metric)
         if found.judge_score is None or found.native_score is None:
             return None
         if native_passes is None or threshold is None:
@@ -304,6 +328,7 @@ class JudgeTotals:
             mode=judging.mode,
             style=judging.style,
             judges=tuple(map(str, judging.identities)),
+            verifier="" if judging.verifier is None else str(judging.verifier.identity),
             metrics=dict(self._metrics),
             cost_usd=cost_usd,
             late_replies=late_replies,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rag_eval.judge.replies import Tally
-from rag_eval.samples import EvaluationMode, MetricId, NullReason
+from rag_eval.samples import MetricId, NullReason, ScoredBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class JudgedScore:
     null_reason : NullReason
         Why it is null. Of several judgements that gave no score, one that found nothing to score
         counts before those that failed, and of these the first.
-    mode : {"llm", "heuristic"}
+    mode : {"llm", "verifier", "heuristic"}
         ``heuristic`` where the judge failed and the native score stands in, or is left as it was
         because the row was only audited.
     failure : NullReason
@@ -37,6 +37,10 @@ class JudgedScore:
         Per judge the score of each repeat; None if it failed.
     native_score : float or None
         What the kernels say; None if they do not score the metric.
+    verifier_score : float or None
+        What a verifier says; None if it was not asked, or failed.
+    verifier_message : str
+        Why it failed where a judge was asked in its place.
     spread : float or None
         Sample standard deviation over all repeats of all judges; None for fewer than two scores.
     flaky : bool
@@ -53,13 +57,15 @@ class JudgedScore:
 
     score: float | None
     null_reason: NullReason
-    mode: EvaluationMode
+    mode: ScoredBy
     failure: NullReason = NullReason.MEASURED
     message: str = ""
     explanation: str = ""
     judge_score: float | None = None
     by_judge: tuple[tuple[float | None, ...], ...] = ()
     native_score: float | None = None
+    verifier_score: float | None = None
+    verifier_message: str = ""
     spread: float | None = None
     flaky: bool = False
     is_audit: bool = False
@@ -83,9 +89,9 @@ class JudgedScore:
         """The scores that the row's is the mean of, if a single judge gave them.
 
         Several judges differ for other reasons than repeats do, and in a cascade the row has the
-        judge's verdict or the native score.
+        judge's verdict or the native score. A verifier is not repeated.
         """
-        if len(self.by_judge) != 1 or self.score != self.judge_score:
+        if self.mode == "verifier" or len(self.by_judge) != 1 or self.score != self.judge_score:
             return []
         scores = self.by_judge[0]
         return [score for score in scores if score is not None and not math.isnan(score)]
@@ -103,6 +109,10 @@ class JudgedScore:
     def to_dict(self, *, details: bool) -> dict[str, Any]:
         """As JSON values; with ``details`` every verdict."""
         value: dict[str, Any] = {"score": self.judge_score, "nativeScore": self.native_score}
+        if self.verifier_score is not None:
+            value["verifierScore"] = self.verifier_score
+        if self.verifier_message:
+            value["verifierMessage"] = self.verifier_message
         if any(len(repeats) > 1 for repeats in self.by_judge) or len(self.by_judge) > 1:
             value["byJudge"] = [list(repeats) for repeats in self.by_judge]
             value["spread"] = self.spread

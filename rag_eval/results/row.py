@@ -12,7 +12,7 @@ from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.judged import JudgedScore
-from rag_eval.samples import EvaluationMode, MetricId, NullReason
+from rag_eval.samples import MetricId, NullReason, ScoredBy
 
 Severity: TypeAlias = Literal["info", "warning", "critical"]
 _Value = TypeVar("_Value")
@@ -208,7 +208,7 @@ class MetricResult:
     explanation: str
     signals: tuple[EvalSignal, ...] = field(repr=False)
     null_reason: NullReason = field(default=NullReason.MEASURED, repr=False)
-    mode: EvaluationMode = field(default="heuristic", repr=False)
+    mode: ScoredBy = field(default="heuristic", repr=False)
     llm_calls: int = field(default=0, repr=False)
     duration_ms: int = field(default=0, repr=False)
     probability: float | None = field(default=None, repr=False)

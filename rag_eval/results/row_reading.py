@@ -175,6 +175,8 @@ def _judged(entry: Fields, score: float | None, reason: NullReason) -> JudgedSco
         judge_score=judge_score,
         by_judge=_by_judge(found) or ((judge_score,),),
         native_score=found.number_or_none("nativeScore"),
+        verifier_score=found.number_or_none("verifierScore"),
+        verifier_message=found.text("verifierMessage"),
         spread=found.number_or_none("spread"),
         flaky=found.flag_or_none("flaky") is True,
         is_audit=is_audit,

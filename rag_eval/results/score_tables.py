@@ -109,7 +109,7 @@ class FlatRows:
     def _count_judged(self, reasons: npt.NDArray[np.uint8], modes: Sequence[Any]) -> None:
         for reason, mode in zip(reasons.tolist(), modes, strict=True):
             failed = mode == "fallback" or reason in JUDGE_FAILURES
-            if failed or mode == "llm":
+            if failed or mode in ("llm", "verifier"):
                 self._file.judged(failed=failed)
 
 

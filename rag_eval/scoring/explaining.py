@@ -32,7 +32,7 @@ from rag_eval.results.row import (
     Words,
 )
 from rag_eval.results.verdicts import judge_rows
-from rag_eval.samples import EvaluationMode, MetricId, NullReason
+from rag_eval.samples import MetricId, NullReason, ScoredBy
 
 if TYPE_CHECKING:
     from rag_eval.results import words_grounded
@@ -204,7 +204,7 @@ class ShownMetric(NamedTuple):
     signals: tuple[EvalSignal, ...]
     null_reason: NullReason
     chunk_scores: tuple[float, ...] | None
-    mode: EvaluationMode = "heuristic"
+    mode: ScoredBy = "heuristic"
     probability: float | None = None
     judged: JudgedScore | None = None
     details: tuple[Mapping[str, Any], ...] | None = None

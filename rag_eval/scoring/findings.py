@@ -137,13 +137,14 @@ def _judge_signals(metric: MetricId, found: JudgedScore) -> tuple[EvalSignal, ..
         if verdict.get("verdict") in _BAD
     ]
     if found.failed:
+        who = "the verifier" if found.mode == "verifier" else "the judge"
         stand_in = "; the native score is used instead" if found.is_fallback else ""
         signals.append(
             EvalSignal(
                 id=f"{metric}-{found.failure.name.lower().replace('_', '-')}",
                 metric_id=metric,
                 severity="warning",
-                message=f"the judge failed: {found.message}{stand_in}",
+                message=f"{who} failed: {found.message}{stand_in}",
             )
         )
     return tuple(signals)

@@ -28,6 +28,7 @@ from rag_eval.samples import NullReason
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.judged_rows import Askers, BlockJudge, DryAskers
 from rag_eval.scoring.length_notes import LengthNotes
+from rag_eval.scoring.verified_rows import rows_at_once
 
 if TYPE_CHECKING:
     from rag_eval.judge.cache import JudgeCache
@@ -72,7 +73,7 @@ class JudgeRun:
         # A block that an interrupt kept from being given back.
         self._taken: ScoredBlock | None = None
         assert plan.judging is not None
-        self._piece_rows = max(_PIECE_ROWS, 2 * plan.judging.limits.concurrency)
+        self._piece_rows = max(_PIECE_ROWS, 2 * rows_at_once(plan.judging))
         self.totals = JudgeTotals(plan)
         self._lengths = LengthNotes(tuple(plan.judging.judged))
 
@@ -331,6 +332,7 @@ def opened_judge(plan: Plan, on_rows: OnRows | None = None) -> Iterator[JudgeRun
             style=judging.prompts,
             cache=cache,
             prices=judging.prices,
+            verifier=judging.verifier,
         ) as session:
             yield JudgeRun(plan, session, session, on_rows)
     finally:
@@ -375,13 +377,17 @@ def dry_judge(plan: Plan) -> Iterator[JudgeRun]:
 
 def expected_cost(judging: Judging, report: JudgeReport) -> float | None:
     """At the first judge's price, where it is known; every judge gets the same prompts."""
+    tally = Tally()
+    for found in report.metrics.values():
+        tally.add(found.tally)
+    verifier = judging.verifier
+    verifying = 0.0 if verifier is None else tally.verified_claims * verifier.cost_per_claim
+    if not judging.judges:
+        return verifying
     if judging.prices is None:
         return None
     from rag_eval.judge.replies import Usage
 
-    tally = Tally()
-    for found in report.metrics.values():
-        tally.add(found.tally)
     n_judges = len(judging.judges)
     usage = Usage(
         tally.input_tokens // n_judges,
@@ -390,4 +396,4 @@ def expected_cost(judging: Judging, report: JudgeReport) -> float | None:
         cached_tokens=tally.cached_tokens // n_judges,
     )
     costs = [judging.prices.cost_usd(usage, identity.model) for identity in judging.identities]
-    return None if None in costs else sum(costs)
+    return None if None in costs else sum(costs) + verifying

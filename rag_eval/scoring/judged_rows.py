@@ -12,13 +12,16 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.sample_fields import sample_with
-from rag_eval.inputs.samples import SampleError, SampleLike, field_of, ground_truth_of
+from rag_eval.inputs.samples import SampleError, SampleLike
 from rag_eval.judge.asking import Asker, DryAsker
 from rag_eval.judge.failures import JudgeFailure, JudgeUnavailableError
 from rag_eval.judge.loop_thread import Job, run_jobs, with_end
 from rag_eval.judge.metrics.catalogue import judge_row
-from rag_eval.judge.metrics.judgements import JudgedRow, together
+from rag_eval.judge.metrics.judgements import judged_row, null, together
+from rag_eval.judge.metrics.verified import Verification
 from rag_eval.judge.replies import Tally
+from rag_eval.judge.verifiers import VERIFIED_METRICS
+from rag_eval.judge.verifying import DryVerifying, SupportAsker
 from rag_eval.metrics.contract import JudgedScorer, MissingFieldError
 from rag_eval.metrics.registry import higher_is_better, judged_rule
 from rag_eval.options.cascade import (
@@ -27,6 +30,7 @@ from rag_eval.options.cascade import (
     uncertain,
     unjudged_scores,
     verdicts_of,
+    verifier_threshold,
 )
 from rag_eval.options.plan import Plan
 from rag_eval.results.judged import JudgedRowScores, JudgedScore
@@ -34,6 +38,7 @@ from rag_eval.samples import MetricId, NullReason
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.judgements import OneJudgement, combined
 from rag_eval.scoring.scorer_columns import judged_fields
+from rag_eval.scoring.verified_rows import row_verifier, rows_at_once
 
 if TYPE_CHECKING:
     from rag_eval.options.judging import Judging
@@ -47,6 +52,11 @@ _AUDIT: Final = 2
 class Askers(Protocol):
     """Provides an asker per judge and repeat: a session, or a simulation."""
 
+    @property
+    def verifying(self) -> SupportAsker | None:
+        """Asks the verifier, if there is one."""
+        ...
+
     def asker(self, judge: int = 0, repeat: int = 0) -> Asker: ...
 
     def stop(self) -> None:
@@ -59,6 +69,9 @@ class DryAskers:
 
     def __init__(self, judging: Judging) -> None:
         self._prompts = judging.prompts
+        self.verifying = None
+        if judging.verifier is not None:
+            self.verifying = DryVerifying(judging.verifier.threshold)
 
     def asker(self, judge: int = 0, repeat: int = 0) -> Asker:
         """The same for every judge and repeat."""
@@ -94,6 +107,7 @@ class BlockJudge:
         self._judging = plan.judging
         self._askers = askers
         self._scorers = _scorers(plan)
+        self._verifier = row_verifier(plan, askers.verifying)
         self._beside = judged_fields(plan)
         self.n_done = 0
         self.n_failed = 0
@@ -115,7 +129,7 @@ class BlockJudge:
         rows: list[JudgedRowScores] = [{} for _ in range(len(block.scores))]
         self.n_done += int((~reasons.any(axis=1)).sum())
         jobs = with_end(self._jobs(block, reasons, rows), on_drained)
-        await run_jobs(jobs, self._judging.limits.concurrency)
+        await run_jobs(jobs, rows_at_once(self._judging))
         return self._assembled(block, rows)
 
     def _reasons(self, block: ScoredBlock) -> npt.NDArray[np.uint8]:
@@ -171,6 +185,71 @@ class BlockJudge:
     ) -> dict[MetricId, JudgedScore]:
         """Every judge and repeat on one row; ``asked`` says which metrics are audited."""
         tallies = {metric: Tally() for metric in asked}
+        verified = await self._verified(sample, asked, tallies)
+        decided = {
+            metric: self._by_verifier(metric, found, native.get(metric), tallies[metric])
+            for metric, found in verified.items()
+            if found.is_sure or not self._judging.judges
+        }
+        left = {metric: asked[metric] for metric in asked if metric not in decided}
+        judged = await self._by_judges(sample, left, native, tallies) if left else {}
+        for metric in judged.keys() & verified.keys():
+            found = verified[metric].judgement
+            judged[metric] = replace(
+                judged[metric], verifier_score=found.score, verifier_message=found.message
+            )
+        return {**decided, **judged}
+
+    async def _verified(
+        self, sample: SampleLike, asked: Mapping[MetricId, bool], tallies: dict[MetricId, Tally]
+    ) -> dict[MetricId, Verification]:
+        """What the verifier says of the metrics that it is for.
+
+        An audit holds native verdicts against those of the judge, if there is one.
+        """
+        if self._verifier is None:
+            return {}
+        metrics = [
+            metric
+            for metric, is_audit in asked.items()
+            if metric in VERIFIED_METRICS and not (is_audit and self._judging.judges)
+        ]
+        try:
+            return await self._verifier.verified(judged_row(sample), metrics, tallies)
+        except JudgeUnavailableError as error:
+            self._end(error)
+            lost = null(NullReason.JUDGE_INTERRUPTED, str(error))
+            return dict.fromkeys(metrics, Verification(lost, is_sure=False))
+
+    def _by_verifier(
+        self, metric: MetricId, found: Verification, native: float | None, tally: Tally
+    ) -> JudgedScore:
+        threshold = verifier_threshold(self._plan, metric)
+        score = combined(
+            [OneJudgement.of(found.judgement)],
+            repeat=1,
+            threshold=threshold,
+            mode="verifier",
+            higher_is_better=True,
+            native_score=native,
+            is_audit=False,
+            share=1.0,
+            tally=tally,
+        )
+        self.has_judged |= score.score is not None
+        return self._on_scale(metric, replace(score, verifier_score=score.score), threshold)
+
+    def _end(self, error: JudgeUnavailableError) -> None:
+        self.unavailable = self.unavailable or error
+        self._askers.stop()
+
+    async def _by_judges(
+        self,
+        sample: SampleLike,
+        asked: Mapping[MetricId, bool],
+        native: Mapping[MetricId, float | None],
+        tallies: dict[MetricId, Tally],
+    ) -> dict[MetricId, JudgedScore]:
         combinations = [
             (judge, repeat)
             for judge in range(len(self._judging.judges))
@@ -209,8 +288,7 @@ class BlockJudge:
                 ]
             )
         except JudgeUnavailableError as error:
-            self.unavailable = self.unavailable or error
-            self._askers.stop()
+            self._end(error)
             lost = OneJudgement(None, NullReason.JUDGE_INTERRUPTED, str(error))
             return dict.fromkeys(metrics, lost)
         return {**found, **rest}
@@ -280,9 +358,11 @@ class BlockJudge:
             tally=tally,
         )
         self.has_judged |= any(one.score is not None for one in judgements)
-        return self._on_scale(metric, found)
+        return self._on_scale(metric, found, judge_threshold(self._plan, metric))
 
-    def _on_scale(self, metric: MetricId, found: JudgedScore) -> JudgedScore:
+    def _on_scale(
+        self, metric: MetricId, found: JudgedScore, threshold: float | None
+    ) -> JudgedScore:
         """The score on the scale of its column; failures are handled as the caller chose."""
         if found.score is None:
             # An audit looks at a row that is sure without a judge.
@@ -299,7 +379,6 @@ class BlockJudge:
             return replace(found, score=native, null_reason=NullReason.MEASURED, mode="heuristic")
         if not self._judging.is_cascade:
             return found
-        threshold = judge_threshold(self._plan, metric)
         assert threshold is not None  # a cascade judges the seven alone
         return replace(found, score=float(verdicts_of(np.array([found.score]), threshold)[0]))
 
@@ -334,37 +413,6 @@ def _scorers(plan: Plan) -> dict[MetricId, JudgedScorer]:
             assert create is not None
             found[metric] = create(judging.judges[0], plan.scorers[metric].options)
     return found
-
-
-def judged_row(sample: SampleLike) -> JudgedRow:
-    """The texts of a sample that judges read.
-
-    Raises
-    ------
-    InputError
-        For a field of a wrong type.
-    """
-    truth = ground_truth_of(sample)
-    truths = [truth] if isinstance(truth, str) else list(truth or ())
-    contexts = field_of(sample, "contexts")
-    return JudgedRow(
-        question=_text(field_of(sample, "question"), "question"),
-        answer=_text(field_of(sample, "answer"), "answer"),
-        contexts=None if contexts is None else _texts(contexts, "contexts"),
-        ground_truths=[text for text in _texts(truths, "ground_truth") if text],
-    )
-
-
-def _text(value: object, name: str) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise InputError(f"{name} must be a string, got {type(value).__name__}")
-    return value
-
-
-def _texts(values: object, name: str) -> list[str]:
-    if not isinstance(values, (list, tuple)) or not all(isinstance(text, str) for text in values):
-        raise InputError(f"{name} must be a list of strings")
-    return list(values)
 
 
 def _or_none(score: float) -> float | None:

@@ -11,7 +11,7 @@ from rag_eval.judge.metrics.judgements import Judgement
 from rag_eval.judge.repeats import is_flaky, mean_of, spread_of
 from rag_eval.judge.replies import Tally
 from rag_eval.results.judged import JudgedScore
-from rag_eval.samples import NullReason
+from rag_eval.samples import NullReason, ScoredBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ def combined(
     *,
     repeat: int,
     threshold: float | None,
+    mode: ScoredBy = "llm",
     higher_is_better: bool,
     native_score: float | None,
     is_audit: bool,
@@ -66,6 +67,8 @@ def combined(
         Judge by judge, ``repeat`` of each.
     threshold : float or None
         Of the judge's own scores; without one nothing is flaky.
+    mode : {"llm", "verifier"}
+        Who judged.
     """
     by_judge = tuple(
         tuple(one.score for one in judgements[begin : begin + repeat])
@@ -79,7 +82,7 @@ def combined(
     return JudgedScore(
         score=score,
         null_reason=first.null_reason,
-        mode="llm",
+        mode=mode,
         failure=first.null_reason if failed else NullReason.MEASURED,
         message="" if without is None else without.message,
         explanation=first.explanation,

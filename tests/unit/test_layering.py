@@ -56,6 +56,7 @@ NUMPY_ROOMS = {
     *("estimators",),
 }
 NUMPY_MODULES = {
+    "adapters.onnx": "arrays that a model takes and gives",
     "judge.bias_checks": "columns of differences",
     "judge.length_correlation": "columns of scores and lengths",
     "options.cascade": "compares and maps whole columns",

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from rag_eval.errors import InputError
+from rag_eval.inputs.samples import SampleLike, field_of, ground_truth_of
 from rag_eval.judge.asking import Asker, Reply
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.replies import Tally
@@ -55,6 +57,37 @@ class JudgedRow:
         return [] if self.question is None else self.question
 
 
+def judged_row(sample: SampleLike) -> JudgedRow:
+    """The texts of a sample that judges read.
+
+    Raises
+    ------
+    InputError
+        For a field of a wrong type.
+    """
+    truth = ground_truth_of(sample)
+    truths = [truth] if isinstance(truth, str) else list(truth or ())
+    contexts = field_of(sample, "contexts")
+    return JudgedRow(
+        question=_text(field_of(sample, "question"), "question"),
+        answer=_text(field_of(sample, "answer"), "answer"),
+        contexts=None if contexts is None else _texts(contexts, "contexts"),
+        ground_truths=[text for text in _texts(truths, "ground_truth") if text],
+    )
+
+
+def _text(value: object, name: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{name} must be a string, got {type(value).__name__}")
+    return value
+
+
+def _texts(values: object, name: str) -> list[str]:
+    if not isinstance(values, (list, tuple)) or not all(isinstance(text, str) for text in values):
+        raise InputError(f"{name} must be a list of strings")
+    return list(values)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The judge's word on one part of a row.
@@ -76,6 +109,10 @@ class Verdict:
         The words that decided, as the judge copied them; may be empty.
     quote_found : bool or None
         Whether a chunk has the quote; None without one.
+    probability : float or None
+        Of a verifier: that the chunks support the part.
+    window : (int, int) or None
+        The code points of the chunk that decided; None for all of it, or without a verifier.
     """
 
     subject: Subject
@@ -85,6 +122,8 @@ class Verdict:
     chunk: int | None = None
     quote: str = ""
     quote_found: bool | None = None
+    probability: float | None = None
+    window: tuple[int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; without the text and the chunk where there is none."""
@@ -96,6 +135,10 @@ class Verdict:
         if self.quote:
             found["quote"] = self.quote
             found["quoteFound"] = self.quote_found
+        if self.probability is not None:
+            found["probability"] = self.probability
+        if self.window is not None:
+            found["window"] = list(self.window)
         return {**found, "reason": self.reason}
 
 
