@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -76,6 +76,17 @@ def lost(*kinds: Figures) -> str:
 def two_errors(share: float, n_replicates: int) -> float:
     """Two Monte-Carlo standard errors of a share."""
     return 2 * math.sqrt(share * (1 - share) / n_replicates)
+
+
+def mean_or_nan(values: Sequence[float]) -> float:
+    """Their mean; NaN of none."""
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def joined(parts: Sequence[Section]) -> Section:

@@ -73,6 +73,17 @@ class Draws:
         """The true mean difference of every metric."""
         return self.population.shift
 
+    def fits(self, n: int) -> bool:
+        """Whether there are two rows for each cluster."""
+        return self.n_clusters is None or n >= 2 * self.n_clusters
+
+    def hidden(self, n: int) -> float:
+        """Share of samples without any of the rare, large changes that balance the small ones."""
+        if not isinstance(self.population, RareChanges):
+            return 0.0
+        small, large = map(abs, self.population.changes)
+        return (1 - self.population.shares[1]) ** n if large > small else 0.0
+
     def sizes(self, n: int) -> list[int] | None:
         """Rows of each cluster; None without clusters."""
         if self.n_clusters is None:
@@ -102,6 +113,14 @@ class Draws:
                 generator, count, n, sizes=sizes, icc=0.0 if sizes is None else self.icc
             )
             yield new - old
+
+
+def hidden_text(share: float, draws: Draws, n: int) -> str:
+    """A share that no threshold can be asked of, and why."""
+    return (
+        f"{draws.name}, {n:,} rows: {share:.3f} ({draws.hidden(n):.0%} of samples have none of the "
+        "large changes)"
+    )
 
 
 def lumps(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
@@ -23,6 +23,13 @@ def in_processes(work: Callable[..., _Found], cells: Sequence[tuple[Any, ...]]) 
         return [work(*cell) for cell in cells]
     with ProcessPoolExecutor(n_processes) as pool:
         return list(pool.map(work, *zip(*cells, strict=True)))
+
+
+def seeded(
+    work: Callable[..., _Found], cells: Sequence[tuple[Any, ...]], seeds: Sequence[int]
+) -> Iterator[_Found]:
+    """What each cell gives, with a generator of its own."""
+    return iter(in_processes(work, [(*cell, [*seeds, at]) for at, cell in enumerate(cells)]))
 
 
 def seconds_so_far() -> float:

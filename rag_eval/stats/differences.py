@@ -122,7 +122,8 @@ def difference_lower_bound(
     References
     ----------
     Hall, On the removal of skewness by transformation (1992). Independent rows have two more, as
-    for ``plus_two``; of clusters it takes the jackknife's pseudo-values.
+    for ``plus_two``; of clusters it takes the jackknife's pseudo-values, with and without two more,
+    and the lower bound.
     """
     if not 0 < number(alpha, "alpha") < 0.5:
         raise InputError(f"alpha must be above 0 and below 0.5, got {alpha:g}")
@@ -132,8 +133,13 @@ def difference_lower_bound(
     found = _interval(rows, clustered, 1 - 2 * alpha, largest)
     if found.low is None or found.method == "share_moved":
         return found.low
-    values = _pseudo_values(rows.sums, rows.sizes) if clustered else _with_two(rows.column)
-    return min(found.low, float(skewed_lower_bounds(values[:, np.newaxis], alpha)[0]))
+    several = [_with_two(rows.column)]
+    if clustered:
+        values = _pseudo_values(rows.sums, rows.sizes)
+        # Two more of five clusters would make t shorter than they make the spread larger.
+        several = [values, _with_two(values, float(values.mean()))]
+    bounds = (skewed_lower_bounds(values[:, np.newaxis], alpha)[0] for values in several)
+    return min(found.low, *map(float, bounds))
 
 
 def independent_difference(
@@ -239,9 +245,9 @@ def _plus_two(column: Floats, level: float) -> tuple[float, float]:
     return size * (center - reach), size * (center + reach)
 
 
-def _with_two(column: Floats) -> Floats:
-    size = float(np.abs(column).max())
-    return np.append(column, [size, -size])
+def _with_two(column: Floats, center: float = 0.0) -> Floats:
+    size = float(np.abs(column - center).max())
+    return np.append(column, [center + size, center - size])
 
 
 def _jackknife(sums: Floats, sizes: Floats, level: float) -> tuple[float, float] | None:

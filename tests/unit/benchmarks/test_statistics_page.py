@@ -27,6 +27,14 @@ def test_a_section_simulated_anew_leaves_the_others_as_they_are() -> None:
     assert renewed(again, "# Page\n", {}) == again
 
 
+def test_rows_of_a_table_are_no_requirements_of_its_section() -> None:
+    """A table whose head began with "tests" was taken for one of them."""
+    table = Section("## Tests\n\n| tests | rows |\n| --- | --- |\n| 7 | 20 |")
+    page = renewed("", "# Page\n", {"tests": table})
+    again = renewed(page, "# Page\n", {"coverage": section("coverage", 0.95)})
+    assert again.count("| tests | rows |") == 1
+
+
 def test_a_section_that_was_never_simulated_finds_its_place() -> None:
     page = renewed("", "# Page\n", {"predictions": section("predictions", 0.95)})
     page = renewed(page, "# Page\n", {"coverage": section("coverage", 0.95)})

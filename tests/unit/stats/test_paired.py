@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 import scipy.stats
 
-from benchmarks.statistics.tests import N_RESAMPLES, worse_p_values
+from benchmarks.statistics.families import N_RESAMPLES, worse_p_values
 from rag_eval.errors import InputError
 from rag_eval.stats import mcnemar_test, sign_flip_test, sign_flip_tests
 from rag_eval.stats.paired import SignFlipResult
