@@ -211,30 +211,35 @@ cdef inline double listed_trigram_share(answer_match_t* match, const row_words_t
 cdef inline void mark_plain_trigrams(uint64_t* trigrams, const uint8_t* letters,
                                      int64_t size) noexcept nogil:
     """Set the bits of the trigrams of an ASCII text."""
-    cdef uint64_t last = plain_letters[letters[0]], pair = last, letter, place
+    cdef uint32_t letter = plain_letters[letters[0]], place
+    # What the two letters before add to a place.
+    cdef uint32_t last = letter * N_PLAIN_LETTERS, pair = last
     cdef int64_t at
     for at in range(1, size):
         letter = plain_letters[letters[at]]
-        place = pair * N_PLAIN_LETTERS + letter
-        pair = last * N_PLAIN_LETTERS + letter
-        last = letter
+        place = pair + letter
+        pair = (last + letter) * N_PLAIN_LETTERS
+        last = letter * N_PLAIN_LETTERS
         trigrams[place >> 6] |= <uint64_t> 1 << (place & 63)
 
 
 cdef inline double plain_trigram_share(answer_match_t* match, const uint8_t* letters,
                                        int64_t size) noexcept nogil:
     """Share of the ground truth's trigrams that the answer has, both texts of ASCII."""
-    cdef uint64_t last = plain_letters[letters[0]], pair = last, letter, place, fresh
+    cdef uint32_t letter = plain_letters[letters[0]], place
+    cdef uint32_t last = letter * N_PLAIN_LETTERS, pair = last
+    cdef uint64_t known, fresh
     cdef int64_t n_trigrams = 0, n_found = 0, at
     for at in range(1, size):
         letter = plain_letters[letters[at]]
-        place = pair * N_PLAIN_LETTERS + letter
-        pair = last * N_PLAIN_LETTERS + letter
-        last = letter
-        fresh = ~match.plain_truth[place >> 6] & <uint64_t> 1 << (place & 63)
-        match.plain_truth[place >> 6] |= fresh
-        n_trigrams += fresh != 0
-        n_found += match.plain_answer[place >> 6] & fresh != 0
+        place = pair + letter
+        pair = (last + letter) * N_PLAIN_LETTERS
+        last = letter * N_PLAIN_LETTERS
+        known = match.plain_truth[place >> 6]
+        fresh = ~known >> (place & 63) & 1
+        match.plain_truth[place >> 6] = known | <uint64_t> 1 << (place & 63)
+        n_trigrams += fresh
+        n_found += match.plain_answer[place >> 6] >> (place & 63) & fresh
     memset(match.plain_truth, 0, sizeof(match.plain_truth))
     return <double> n_found / <double> n_trigrams
 

@@ -136,10 +136,10 @@ cdef inline int look_up_forms(lexicon_t* lexicon) noexcept nogil:
     for id in range(n_forms):
         lexicon.facts[id] = NULL
         lexicon.listed[n_sifted] = <token_t> id
-        # A negative size is of a word past sixteen bytes, and no list has one.
-        n_sifted += (keys[id].size > 0) & may_have_facts(keys[id].ends.head, keys[id].ends.tail)
+        n_sifted += may_have_facts(keys[id].ends.head, keys[id].ends.tail)
     for i in range(n_sifted):
         id = lexicon.listed[i]
+        # The size of a word past sixteen bytes is negative, and no list has one.
         facts = word_facts(keys[id].ends.head, keys[id].ends.tail, keys[id].size)
         lexicon.facts[id] = facts
         lexicon.listed[n_listed] = <token_t> id

@@ -127,9 +127,13 @@ cdef inline int misses_number(claims_t* claims, const row_words_t* words, const 
     ``number`` is read where its word alone is not found.
     """
     cdef const form_t* form = &words.lexicon.forms[words.ids[word]]
-    mark_chunk_raws(claims, words)
-    if claims.marks[form.raw] & (RAW_IN_CHUNK | RAW_IN_QUESTION):
+    if claims.marks[form.raw] & RAW_IN_QUESTION:
         return 0
+    # Words of one raw form have one stem.
+    if claims.marks[form.stem] & STEM_IN_CHUNK:
+        mark_chunk_raws(claims, words)
+        if claims.marks[form.raw] & RAW_IN_CHUNK:
+            return 0
     if list_chunk_values(claims, words) or list_question_values(claims, words):
         return -1
     read_number(words, word, piece.last, number)

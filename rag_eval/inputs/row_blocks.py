@@ -17,7 +17,7 @@ RowBlocks: TypeAlias = "Generator[RowBlock, None, None]"
 
 # Texts of one block, on one thread: small enough for the second-level cache, large enough that the
 # cost of a call does not show.
-BLOCK_BYTES: Final = 1 << 17
+BLOCK_BYTES: Final = 1 << 18
 # On several threads: each block takes the interpreter's lock from one thread to another a few
 # times, at some 50 microseconds. So there are fewer, short enough still for Ctrl-C to get its turn.
 SHARED_BLOCK_BYTES: Final = 1 << 20
