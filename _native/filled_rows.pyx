@@ -2,7 +2,9 @@
 
 What is written and how it is worded is told by Python, once; here it is only put together.
 """
+from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -28,8 +30,12 @@ cdef inline int check_places(tuple around, Py_ssize_t wanted) except -1:
     return 0
 
 
+cdef enum:
+    KEPT_BYTES = 1 << 24       # of memory, between blocks
+
+
 cdef class RowWriter:
-    """Writes one row after the other.
+    """Writes the rows of a block into memory of its own.
 
     Parameters
     ----------
@@ -40,14 +46,19 @@ cdef class RowWriter:
     add_signal : callable
         ``(kind, is_numbered)`` -> the JSON of signals of a kind around their values, and whether
         these are text of the data.
+    between : bytes
+        Stands between rows.
     """
     cdef uint8_t* bytes_
     cdef int64_t capacity
     cdef int64_t size
     cdef object rounded, add_form, add_signal
+    cdef bytes between
+    cdef list ends
     cdef dict forms, signals, numbered
 
-    def __cinit__(self, rounded, add_form, add_signal):
+    def __cinit__(self, rounded, add_form, add_signal, bytes between):
+        self.between, self.ends = between, []
         self.rounded, self.add_form, self.add_signal = rounded, add_form, add_signal
         self.forms, self.signals, self.numbered = {}, {}, {}
 
@@ -60,6 +71,37 @@ cdef class RowWriter:
         memcpy(self.bytes_ + self.size, bytes_, <size_t> n)
         self.size += n
         return 0
+
+    def clear(self):
+        """Forget the rows."""
+        if self.capacity > KEPT_BYTES:
+            free(self.bytes_)
+            self.bytes_, self.capacity = NULL, 0
+        self.size = 0
+        self.ends = []
+
+    def add(self, bytes row):
+        """A row that was written otherwise."""
+        self.begin()
+        self.put_bytes(row)
+        self.ends.append(self.size)
+
+    def rows(self):
+        """Each row by itself."""
+        cdef int64_t begin = 0, end
+        found = []
+        for end in self.ends:
+            found.append(PyBytes_FromStringAndSize(<char*> self.bytes_ + begin, end - begin))
+            begin = end + PyBytes_GET_SIZE(self.between)
+        return found
+
+    def write_to(self, write):
+        """Pass all rows on, with what stands between them; nothing where there are none."""
+        if self.ends:
+            write(PyMemoryView_FromMemory(<char*> self.bytes_, self.size, PyBUF_READ))
+
+    cdef int begin(self) except -1:
+        return self.put_bytes(self.between) if self.ends else 0
 
     cdef int put_bytes(self, bytes part) except -1:
         return self.put(PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
@@ -157,19 +199,30 @@ cdef class RowWriter:
 
     def row(self, tuple around, bytes sample, list said, list scores, list verdicts, list reasons,
             list details, list others):
-        """One row.
+        """Add a row.
 
         ``around`` is what stands around its sample, its metrics and the other parts. Of each metric
         there is what is said of it, the JSON of its score and its verdict, and why it is null; with
-        ``details`` also the JSON of its parts. Raises UnicodeEncodeError for a lone surrogate.
+        ``details`` also the JSON of its parts. Raises UnicodeEncodeError for a lone surrogate,
+        and nothing is added.
         """
-        cdef Py_ssize_t place, n
-        cdef tuple one, form, values
-        n = len(said)
+        cdef int64_t before = self.size
+        cdef Py_ssize_t n = len(said)
         if not (len(scores) == len(verdicts) == len(reasons) == n and len(details) in (0, n)):
             raise ValueError("a part for each metric is needed")
         check_places(around, len(others) + 3)
-        self.size = 0
+        try:
+            self.begin()
+            self.put_row(around, sample, said, scores, verdicts, reasons, details, others)
+        except BaseException:
+            self.size = before
+            raise
+        self.ends.append(self.size)
+
+    cdef int put_row(self, tuple around, bytes sample, list said, list scores, list verdicts,
+                     list reasons, list details, list others) except -1:
+        cdef Py_ssize_t place, n
+        cdef tuple one, form, values
         self.put_bytes(around[0])
         self.put_bytes(sample)
         self.put_bytes(around[1])
@@ -197,5 +250,4 @@ cdef class RowWriter:
         for place in range(len(others)):
             self.put_bytes(around[place + 2])
             self.put_bytes(others[place])
-        self.put_bytes(around[len(others) + 2])
-        return PyBytes_FromStringAndSize(<char*> self.bytes_, self.size)
+        return self.put_bytes(around[len(others) + 2])

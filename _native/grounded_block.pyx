@@ -161,10 +161,10 @@ cdef inline tuple taken_pair(kept_t* kept):
 
 cdef tuple taken_losses(kept_t* kept):
     """Shares, and two flags as integers."""
-    cdef list losses = taken_values(kept, N_LOSSES)
-    losses[<int> CONTRADICTION] = int(losses[<int> CONTRADICTION])
-    losses[<int> NEW_NAME] = int(losses[<int> NEW_NAME])
-    return tuple(losses)
+    cdef const double* found = kept.values + kept.value
+    kept.value += N_LOSSES
+    return (found[0], found[1], found[2], found[3], found[4], found[5],
+            <int> found[<int> CONTRADICTION], <int> found[<int> NEW_NAME])
 
 
 cdef tuple taken_sentence(kept_t* kept):

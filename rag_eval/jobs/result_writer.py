@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.json_blocks import JsonBlock
@@ -13,6 +14,7 @@ from rag_eval.options.plan import Plan
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.durable_files import atomic_file, followed, is_replaced
 from rag_eval.results.files import row_json
+from rag_eval.results.row import EvalResult
 from rag_eval.results.row_lines import RowLines, sample_json
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.explaining import explained_rows, native_facts, scored_rows
@@ -51,13 +53,11 @@ class ResultWriter:
         self._path = path
         self._on_row = on_row
         self._details = details
-        self._lines: RowLines | None = None
-        if RowLines.can_write(plan):
-            self._lines = RowLines(plan, evaluated_at, details)
-        self._rows: list[bytes] = []
         self._file: IO[bytes] | None = None
         self._is_lines = path is not None and _unpacked(path).name.endswith(".jsonl")
         self._before = b"" if self._is_lines else b'{"results":[\n'
+        self._between = b"\n" if self._is_lines else b",\n"
+        self._lines = RowLines(plan, evaluated_at, details, self._between)
 
     def written(self, *, interrupted: bool) -> Path | None:
         """Where the result file goes; never over an older one when the run was interrupted."""
@@ -88,29 +88,53 @@ class ResultWriter:
         """Explain the rows of a block."""
         if not self.explains:
             return
-        self._rows = self._explained(scored, first_row)
-        if self._on_row is not None:
-            for row in self._rows:
-                self._on_row(row)
-
-    def _explained(self, scored: ScoredBlock, first_row: int) -> list[bytes]:
-        rows: list[bytes | None] = [None] * len(scored.scores)
-        if self._lines is not None and scored.details is not None:
+        self._lines.clear()
+        alone = _RowsAlone(scored, first_row, self._plan, self._evaluated_at, self._details)
+        if scored.details is not None and RowLines.can_fill(self._plan):
             facts = native_facts(scored.details, scored.batch, self._plan.settings)
             samples = _samples(scored.rows)
-            rows = self._lines.lines(samples, facts, scored.scores, scored.null_reasons)
-        left = [place for place, row in enumerate(rows) if row is None]
-        for place, row in zip(left, self._one_by_one(scored, left, first_row), strict=True):
-            rows[place] = row
-        return cast("list[bytes]", rows)
+            self._lines.fill(samples, facts, scored.scores, scored.null_reasons, alone.row)
+        else:
+            for place in range(len(scored.scores)):
+                self._lines.add(alone.row(place))
+        if self._on_row is not None:
+            for row in self._lines.rows:
+                self._on_row(row)
 
-    def _one_by_one(
-        self, scored: ScoredBlock, places: Sequence[int], first_row: int
-    ) -> Iterator[bytes]:
-        """Rows with more than kernels tell, or that cannot be written with the others."""
-        if not places:
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
+        """Append the rows of the block that was explained last."""
+        if self._file is None or not len(scored.scores):
             return
-        every = range(len(scored.scores))
+        self._file.write(self._before)
+        self._lines.write_to(self._file.write)
+        self._before = self._between
+
+    def finish(self, summary: Callable[[], Mapping[str, Any]]) -> None:
+        """Write what comes after the rows, if there was at least one."""
+        if self._file is not None:
+            end = b"\n" if self._is_lines else b"\n]," + json_text.dumps(summary())[1:] + b"\n"
+            self._file.write(end)
+
+
+class _RowsAlone:
+    """Rows of a block with more than kernels tell, or that cannot be written with the others."""
+
+    def __init__(
+        self, scored: ScoredBlock, first_row: int, plan: Plan, evaluated_at: str, details: bool
+    ) -> None:
+        self._scored = scored
+        self._first_row = first_row
+        self._plan = plan
+        self._evaluated_at = evaluated_at
+        self._details = details
+
+    def row(self, place: int) -> bytes:
+        """One of them as JSON."""
+        return row_json(self._results[place], self._first_row + place, details=self._details)
+
+    @cached_property
+    def _results(self) -> list[EvalResult]:
+        scored, every = self._scored, range(len(self._scored.scores))
         found = scored_rows(
             [scored.rows.sample(place) for place in every],
             scored.batch,
@@ -119,25 +143,9 @@ class ResultWriter:
             [row_fields(scored.rows, place, self._plan) for place in every],
             scored.details,
         )
-        rows = [found[place].same_as(first_row + place, scored.scores[place]) for place in places]
-        results = explained_rows(rows, self._evaluated_at)
-        for place, result in zip(places, results, strict=True):
-            yield row_json(result, first_row + place, details=self._details)
-
-    def add(self, scored: ScoredBlock, first_row: int) -> None:
-        """Append the rows of the block that was explained last."""
-        if self._file is None or not self._rows:
-            return
-        separator = b"\n" if self._is_lines else b",\n"
-        self._file.write(self._before)
-        self._file.write(separator.join(self._rows))
-        self._before = separator
-
-    def finish(self, summary: Callable[[], Mapping[str, Any]]) -> None:
-        """Write what comes after the rows, if there was at least one."""
-        if self._file is not None:
-            end = b"\n" if self._is_lines else b"\n]," + json_text.dumps(summary())[1:] + b"\n"
-            self._file.write(end)
+        for place, row in enumerate(found):
+            row.same_as(self._first_row + place, scored.scores[place])
+        return explained_rows(found, self._evaluated_at, lazily=True)
 
 
 def _samples(rows: SampleBlock) -> list[bytes | None]:

@@ -7,7 +7,7 @@ gives: results with places for what differs are made JSON once, and each row fil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -91,7 +91,7 @@ def _signal_form(kind: SignalKind, is_numbered: bool) -> tuple[tuple[bytes, ...]
 
 
 class RowLines:
-    """Writes the rows of a run whose plan has neither scorers nor a judge nor calibrations.
+    """Writes the rows of a run, a block at a time.
 
     Parameters
     ----------
@@ -99,28 +99,48 @@ class RowLines:
     evaluated_at : str
     details : bool
         As for :meth:`EvalResult.to_dict`.
+    between : bytes
+        Stands between rows.
     """
 
-    def __init__(self, plan: Plan, evaluated_at: str, details: bool) -> None:
+    def __init__(self, plan: Plan, evaluated_at: str, details: bool, between: bytes) -> None:
         self._plan = plan
         self._evaluated_at = evaluated_at
         self._details = details
-        self._writer = RowWriter(three_decimals, self._metric_form, _signal_form)
+        self._writer = RowWriter(three_decimals, self._metric_form, _signal_form, between)
         self._results = [self._template(n_more) for n_more in range(3)]
 
     @staticmethod
-    def can_write(plan: Plan) -> bool:
+    def can_fill(plan: Plan) -> bool:
         """Whether the results of a plan have no more than what kernels tell."""
         return not (plan.scorers or plan.judging is not None or plan.calibrations)
 
-    def lines(
+    @property
+    def rows(self) -> list[bytes]:
+        """The rows of the block."""
+        return self._writer.rows()
+
+    def write_to(self, write: Callable[[memoryview], object]) -> None:
+        """Pass the rows of the block on, with what stands between them."""
+        self._writer.write_to(write)
+
+    def clear(self) -> None:
+        """Begin a block."""
+        self._writer.clear()
+
+    def add(self, row: bytes) -> None:
+        """Add a row that was written otherwise."""
+        self._writer.add(row)
+
+    def fill(
         self,
         samples: Sequence[bytes | None],
         facts: Sequence[OverlapFacts | GroundedFacts],
         scores: npt.NDArray[np.float64],
         null_reasons: npt.NDArray[np.uint8],
-    ) -> list[bytes | None]:
-        """The results of rows; None for one that has to be written by itself.
+        alone: Callable[[int], bytes],
+    ) -> None:
+        """Add rows; ``alone`` gives one that has to be written by itself.
 
         Those are rows without the JSON of their sample, with a lone surrogate, and with a number
         that Python writes in its own way.
@@ -130,6 +150,7 @@ class RowLines:
         undecided = np.array([plan.thresholds[metric] is None for metric in plan.columns])
         passed = np.where(np.isnan(scores) | undecided, _NO_VERDICT, verdicts.metric_passed)
         composites = verdicts.composite
+        is_odd = (composites > 0) & (composites < _LEAST_PLAIN)
         rows = zip(
             samples,
             facts,
@@ -138,12 +159,14 @@ class RowLines:
             null_reasons.tolist(),
             _encode(composites.tolist())[1:-1].split(b","),
             _VERDICTS[verdicts.passed.astype(np.intp)].tolist(),
-            (composites > 0) & (composites < _LEAST_PLAIN),
+            is_odd.tolist(),
             strict=True,
         )
-        return [self._line(*row) for row in rows]
+        for place, row in enumerate(rows):
+            if not self._add(*row):
+                self._writer.add(alone(place))
 
-    def _line(
+    def _add(
         self,
         sample: bytes | None,
         facts: OverlapFacts | GroundedFacts,
@@ -153,19 +176,19 @@ class RowLines:
         composite: bytes,
         is_passed: bytes,
         is_odd: bool,
-    ) -> bytes | None:
+    ) -> bool:
+        """Add a row; False if it has to be written by itself."""
         if sample is None or is_odd or facts.details.is_odd:
-            return None
+            return False
         said = facts.said(self._plan.columns)
-        more = self._more(facts)
-        others = [composite, is_passed, *more]
+        more = self._more(facts) if self._details else []
+        form, others = self._results[len(more)], [composite, is_passed, *more]
         try:
             details = _details_json(said) if self._details else []
-            return self._writer.row(
-                self._results[len(more)], sample, said, scores, passed, reasons, details, others
-            )
+            self._writer.row(form, sample, said, scores, passed, reasons, details, others)
         except UnicodeEncodeError:
-            return None
+            return False
+        return True
 
     def _metric_form(self, place: int, words: str, reason: int) -> tuple[bytes, ...]:
         """The JSON of a metric around score, verdict, values of its words, signals and details."""
@@ -183,9 +206,9 @@ class RowLines:
         return _pieces(text.replace(_MARKED, "%s").replace('"signals":[]', '"signals":[%s]'))
 
     def _more(self, facts: OverlapFacts | GroundedFacts) -> list[bytes]:
-        """Language and refusal, where they are written."""
+        """Language and refusal, where there are any."""
         details = facts.details
-        if not self._details or not isinstance(details, GroundedDetails):
+        if not isinstance(details, GroundedDetails):
             return []
         refusal = refusal_of(details)
         shown = [] if refusal is None else [json_text.dumps(refusal.to_dict())]
@@ -219,15 +242,16 @@ def _details_json(said: Sequence[Said]) -> list[bytes]:
     for _, _, _, parts in said:
         text = b""
         if parts is not None:
-            if parts.chunk_scores is not None:
-                text = b',"chunkScores":' + _encode(parts.chunk_scores)
-            if parts.evidence is not None:
-                key = id(parts.evidence)
+            chunk_scores, evidence, losses = parts
+            if chunk_scores is not None:
+                text = b',"chunkScores":' + _encode(chunk_scores)
+            if evidence is not None:
+                key = id(evidence)
                 if key not in sentences:
-                    sentences[key] = _sentences_json(parts.evidence)
+                    sentences[key] = _sentences_json(evidence)
                 text += sentences[key]
-            if parts.losses is not None:
-                text += b',"losses":' + _encode(_Losses(*parts.losses))
+            if losses is not None:
+                text += b',"losses":' + _encode(_Losses(*losses))
         texts.append(text)
     return texts
 

@@ -206,7 +206,7 @@ def _faithfulness(facts: RowFacts, score: float) -> Said:
         _FITTED if facts.has_fitted_weights else _SHIPPED,
         (counted(len(sentences), "answer sentence"), score),
         _of_sentences("faithfulness", claims),
-        Parts(evidence=claims.evidence, losses=facts.details.losses),
+        (None, claims.evidence, facts.details.losses),
     )
 
 
@@ -217,23 +217,25 @@ def _hallucination_rate(facts: RowFacts, score: float) -> Said:
         "citation labels are not counted).",
         (score,),
         _of_sentences("hallucination_rate", claims),
-        Parts(evidence=claims.evidence),
+        (None, claims.evidence, None),
     )
 
 
 def _context_recall(facts: RowFacts, score: float) -> Said:
     sentences, n_truths = facts.details.truth or [], len(facts.truths)
     claims = facts.claims(sentences, facts.truth)
-    which = f" (ground truth {facts.details.best_truth} of {n_truths}, counted from 0)"
+    which = ""
+    if n_truths > 1:
+        which = f" (ground truth {facts.details.best_truth} of {n_truths}, counted from 0)"
     return (
         "Support of %s by the contexts%s: %s.",
         (
             counted(len(sentences), "ground truth sentence"),
-            which if n_truths > 1 else "",
+            which,
             score,
         ),
         _of_sentences("context_recall", claims),
-        Parts(evidence=claims.evidence),
+        (None, claims.evidence, None),
     )
 
 
@@ -252,7 +254,7 @@ def _context_relevance(facts: RowFacts, score: float) -> Said:
         "%s relevant to the question (relevance of at least 0.30): %s.",
         (some_are(n_relevant, len(chunks), "context"), score),
         listed(_IRRELEVANT, low),
-        Parts(chunks),
+        (chunks, None, None),
     )
 
 
@@ -268,7 +270,7 @@ def _context_precision(facts: RowFacts, score: float) -> Said:
         "relevance to the question%s is at least 0.30.",
         (score, " and the ground truth" if facts.truths else ""),
         _low("context_precision", score),
-        Parts(facts.details.precision_scores or ()),
+        (facts.details.precision_scores or (), None, None),
     )
 
 
@@ -384,7 +386,7 @@ def _null_parts(metric: MetricId, cause: Cause, facts: RowFacts) -> Parts | None
     The sentences of an answer that only refuses keep their evidence.
     """
     if cause == Cause.REFUSAL and metric in _OF_ANSWER and facts.details.answer is not None:
-        return Parts(evidence=facts.answer_evidence.evidence)
+        return None, facts.answer_evidence.evidence, None
     if metric in ("context_relevance", "context_precision") and cause == Cause.NO_CONTEXT:
-        return Parts((0.0,) * facts.n_chunks)
+        return (0.0,) * facts.n_chunks, None, None
     return None

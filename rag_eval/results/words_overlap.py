@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -59,12 +59,8 @@ SaidSignal: TypeAlias = tuple[SignalKind, tuple[object, ...], int | None, str | 
 """The kind of a signal, values, number of the sentence, evidence, and index of the context."""
 
 
-class Parts(NamedTuple):
-    """What a score of the grounded profile is made of, as kernels give it."""
-
-    chunk_scores: Sequence[float] | None = None
-    evidence: Sentences | None = None
-    losses: Sequence[float] | None = None
+Parts: TypeAlias = tuple[Sequence[float] | None, Sentences | None, Sequence[float] | None]
+"""What a score of the grounded profile is made of: scores of chunks, evidence and losses."""
 
 
 Said: TypeAlias = tuple[str, tuple[object, ...], Sequence[SaidSignal], Parts | None]
@@ -95,15 +91,16 @@ def as_words(said: Mapping[MetricId, Said]) -> dict[MetricId, Words]:
 
 def _fields(parts: Parts, made: dict[int, tuple[SentenceEvidence, ...]]) -> dict[str, Any]:
     more: dict[str, Any] = {}
-    if parts.evidence is not None:
-        key = id(parts.evidence)
+    chunk_scores, evidence, losses = parts
+    if evidence is not None:
+        key = id(evidence)
         if key not in made:
-            made[key] = tuple(map(_sentence, parts.evidence))
+            made[key] = tuple(map(_sentence, evidence))
         more["evidence"] = made[key]
-    if parts.chunk_scores is not None:
-        more["chunk_scores"] = tuple(parts.chunk_scores)
-    if parts.losses is not None:
-        more["losses"] = Losses.of(parts.losses)
+    if chunk_scores is not None:
+        more["chunk_scores"] = tuple(chunk_scores)
+    if losses is not None:
+        more["losses"] = Losses.of(losses)
     return more
 
 

@@ -23,7 +23,7 @@ def never(*_: Any) -> Any:
     raise AssertionError("nothing is written")
 
 
-UNUSED = RowWriter(three_decimals, never, never)
+UNUSED = RowWriter(three_decimals, never, never, b"")
 
 
 def written(*said: tuple[str, tuple[object, ...], list[Any]]) -> str:
@@ -41,11 +41,13 @@ def written(*said: tuple[str, tuple[object, ...], list[Any]]) -> str:
 
     n = len(said)
     rows = [(*one, None) for one in said]
-    writer = RowWriter(three_decimals, form, signal)
+    writer = RowWriter(three_decimals, form, signal, b"\n")
     parts = [b""] * n
     for _ in range(2):  # the second time with the forms that are known
-        found = writer.row((b"", b"", b""), b"", rows, parts, parts, [0] * n, [], [])
-    return found.decode()
+        writer.row((b"", b"", b""), b"", rows, parts, parts, [0] * n, [], [])
+    first, second = writer.rows()
+    assert first == second
+    return first.decode()
 
 
 def test_parts_stand_in_their_places() -> None:
@@ -104,3 +106,31 @@ def test_values_without_a_place_are_refused() -> None:
             written(said)
     with pytest.raises(ValueError, match="a part for each metric"):
         UNUSED.row((b"", b"", b""), b"", [("", (), [], None)], [], [], [], [], [])
+
+
+def test_rows_are_kept_until_they_are_cleared() -> None:
+    def form(_place: int, words: str, _reason: int) -> tuple[bytes, ...]:
+        return b"{", b"", words.encode(), b""
+
+    writer = RowWriter(three_decimals, form, never, b";\n")
+    found: list[bytes] = []
+    writer.write_to(found.append)
+    assert (found, writer.rows()) == ([], [])
+    for _ in range(2):
+        writer.clear()
+        writer.add(b"first")
+        writer.row((b"<", b"|", b">"), b"S", [("w", (), [], None)], [b""], [b""], [0], [], [])
+        with pytest.raises(UnicodeEncodeError):
+            writer.row((b"", b"", b""), b"", [("\ud800", (), [], None)], [b""], [b""], [0], [], [])
+        writer.add(b"")
+        assert writer.rows() == [b"first", b"<S|{w}>", b""]
+        writer.write_to(lambda rows: found.append(bytes(rows)))
+    assert found == [b"first;\n<S|{w}>;\n"] * 2
+
+
+def test_much_memory_is_given_back() -> None:
+    writer = RowWriter(three_decimals, never, never, b"")
+    for size in (1 << 25, 10):
+        writer.clear()
+        writer.add(b"x" * size)
+        assert writer.rows() == [b"x" * size]
