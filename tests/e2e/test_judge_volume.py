@@ -6,9 +6,10 @@ import hashlib
 import json
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ from tests.warm_processes import run_warm
 
 KEY: Final = "sk-marker-3f9c27d1e8b4405aa6"
 TIMEOUT_S: Final = 2.5
+LATER_S: Final = 2.0  # by which slow replies come after the time limit
 # Which of a row's questions each metric needs, in the order in which it needs them.
 QUESTIONS_OF: Final = {
     "faithfulness": ("extract_claims answer", "verify_claims answer"),
@@ -112,9 +114,9 @@ FAULTS: Final = {
     "fails": Fault(lambda *_: Fails(500), 1),
     "fails always": Fault(lambda *_: Fails(503), None, NullReason.JUDGE_UNREACHABLE),
     "too long": Fault(lambda *_: Fails(400, "prompt is too long"), None, NullReason.JUDGE_FAILED),
-    "slow": Fault(lambda text, _: Waits(TIMEOUT_S + 2, text), 1, weight=1),
+    "slow": Fault(lambda text, _: Waits(LATER_S, text), 1, weight=1),
     "slow always": Fault(
-        lambda text, _: Waits(TIMEOUT_S + 2, text), None, NullReason.JUDGE_TIMED_OUT, weight=1
+        lambda text, _: Waits(LATER_S, text), None, NullReason.JUDGE_TIMED_OUT, weight=1
     ),
     "cut body": Fault(lambda *_: CutsBody(), 1),
     "hangs up": Fault(lambda *_: HangsUp(), 1),
@@ -158,9 +160,12 @@ class FaultyServerScript:
         The questions that were answered well.
     lost : dict
         Null reason by row and question, of those that never are.
+    timeout_s : float
+        What a slow reply takes longer than.
     """
 
     def __init__(self, one_in: int = 20, *, healthy: bool = False) -> None:
+        self.timeout_s = TIMEOUT_S
         self._faults = {} if healthy else FAULTS
         self._one_in = one_in
         self._judge = FluentJudge()
@@ -189,7 +194,8 @@ class FaultyServerScript:
             self.met[name] += 1
             if fault.times is None:
                 self.lost[place_of(asked)] = self._reason(fault, asked)
-        return fault.act(text, asked)
+        act = fault.act(text, asked)
+        return replace(act, seconds=self.timeout_s + act.seconds) if isinstance(act, Waits) else act
 
     def _reason(self, fault: Fault, asked: ReadPrompt) -> NullReason:
         if fault.reason == NullReason.JUDGE_INCOMPLETE and asked.step == "extract_claims":
@@ -220,6 +226,14 @@ def judge_at(server: JudgeServer, provider: str, key: str = KEY) -> Any:
 def judged(rows: list[dict[str, Any]], judge: Any, **options: Any) -> BatchEvalResult:
     limits = {"concurrency": 16, "call_timeout_s": TIMEOUT_S, "retries": 2}
     return evaluate_batch(rows, mode="llm", judge=judge, **{**limits, **options})
+
+
+def time_limit(rows: list[dict[str, Any]], provider: str) -> float:
+    """More than one healthy reply takes on a busy machine: as much as all of these rows twice."""
+    begun = time.monotonic()
+    with JudgeServer(FaultyServerScript(healthy=True)) as server:
+        judged(rows, judge_at(server, provider), call_timeout_s=60)
+    return max(TIMEOUT_S, 2 * (time.monotonic() - begun))
 
 
 def as_judge(script: Callable[[str], Act]) -> Callable[[str], Any]:
@@ -293,9 +307,11 @@ def test_among_faults_of_all_kinds_every_score_is_right_or_null_for_its_own_reas
     fluent = FaultyServerScript(healthy=True)
     faultless = judged(rows, as_judge(fluent))
     script = FaultyServerScript(one_in)
+    script.timeout_s = time_limit(rows[:28], provider)
     with JudgeServer(script) as server:
         judge = judge_at(server, provider)
-        first = judged(rows, judge, judge_cache=tmp_path / "judge.sqlite")
+        limit = {"call_timeout_s": script.timeout_s}
+        first = judged(rows, judge, judge_cache=tmp_path / "judge.sqlite", **limit)
         assert set(script.met) == set(FAULTS)
         check_first_run(first, faultless, script, server, one_in)
         script_answered, n_first = set(script.answered), server.n_requests
