@@ -96,7 +96,7 @@ def interval_text(interval: Interval | None, *, signed: bool = False) -> str:
     if interval is None:
         return "no interval"
     if interval.too_few or interval.low is None or interval.high is None:
-        return "too few rows"
+        return "too few differing scores"
     shown = signed_text if signed else score_text
     return f"{shown(interval.low)} to {shown(interval.high)}"
 

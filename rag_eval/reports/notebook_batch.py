@@ -26,7 +26,6 @@ from rag_eval.results.summaries import COMPOSITE
 from rag_eval.runs.run_files import sample_of
 from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import Results
-from rag_eval.stats.intervals import Interval
 from rag_eval.views.distributions import histograms
 from rag_eval.views.making import thresholds_of
 from rag_eval.views.run_view import Histogram
@@ -97,7 +96,7 @@ def comparison_html(comparison: RunComparison) -> str:
     changes = comparison.changes[:MOST_METRICS]
     reach = reach_of(change.difference for change in changes) or 1.0
     rows = [_change_row(change, reach) for change in changes]
-    heads = ("metric", "old", "new", "difference", "", "verdict")
+    heads = ("metric", "old", "new", "difference", "", "status")
     made = html.table(heads, rows, frozenset({0, 4, 5}))
     body = html.with_rest(made, len(comparison.changes), MOST_METRICS, "changes")
     return html.shown(
@@ -263,15 +262,16 @@ def _change_row(change: MetricChange, reach: float) -> list[Content]:
         html.line_text(change.label, _ID_LIMIT),
         score_text(change.old.mean),
         score_text(change.new.mean),
-        _difference_text(change.difference),
+        _difference_text(change),
         _difference(change, reach),
         html.tinted(change.verdict, tints.get(change.verdict, "transparent")),
     ]
 
 
-def _difference_text(found: Interval) -> str:
+def _difference_text(change: MetricChange) -> str:
+    found = change.difference
     text = signed_text(found.estimate)
-    if found.low is None or found.high is None:
+    if change.verdict is Status.NO_CHANGE or found.low is None or found.high is None:
         return text
     return f"{text} [{signed_text(found.low)}, {signed_text(found.high)}]"
 
@@ -281,7 +281,7 @@ def _difference(change: MetricChange, reach: float) -> Element | None:
     found = change.difference
     if not math.isfinite(found.estimate):
         return None
-    drawing = html.picture(_WIDTH, 12, f"difference {_difference_text(found)}")
+    drawing = html.picture(_WIDTH, 12, f"difference {_difference_text(change)}")
 
     def place(value: float) -> float:
         return (1 + value / reach) * (_WIDTH - 6) / 2 + 3

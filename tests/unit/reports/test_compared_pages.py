@@ -82,6 +82,18 @@ def test_a_comparison_begins_with_what_changed_and_the_rows_that_moved(
     assert root.by_id("reproduce").one("code").text == "rag-eval compare"
 
 
+def test_identical_scores_have_no_interval_and_no_p(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Regression: a metric without a changed score had an interval around 0 and p 1.000."""
+    old, _ = files
+    write_comparison_page(compare(old, old), old, tmp_path / "c.html", "rag-eval compare", old=old)
+    table = page_at(tmp_path / "c.html").by_id("comparison").one("table", cls="changes")
+    cells = [cell.text for cell in table.one("tbody").all("tr")[0].all("td")]
+    assert [*cells[2:6], cells[7]] == ["0.000", "–", "–", "–", "NO CHANGE"]
+    assert table.one("thead").all("th")[-1].text == "status"
+
+
 def test_a_gate_has_its_verdict_and_every_baseline(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -254,7 +254,8 @@ def test_numbers_are_never_rounded_to_certainty() -> None:
 
 def test_an_interval_of_too_few_rows_is_not_shown() -> None:
     assert interval_text(interval(0.5, 0.4, 0.6)) == "0.40 to 0.60"
-    assert interval_text(replace(interval(0.5, 0.4, 0.6), too_few=True)) == "too few rows"
+    few = replace(interval(0.5, 0.4, 0.6), too_few=True)
+    assert interval_text(few) == "too few differing scores"
     assert interval_text(None) == "no interval"
 
 
