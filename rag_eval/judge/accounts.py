@@ -23,17 +23,22 @@ class JudgeProgress(NamedTuple):
         In and out.
     cost_usd : float or None
         None without prices.
+    n_claims : int
+        Claims that a verifier was asked about.
     """
 
     n_calls: int
     n_failed: int
     n_tokens: int
     cost_usd: float | None
+    n_claims: int = 0
 
     def __str__(self) -> str:
         text = (
             f"{counted(self.n_calls, 'call')}, {self.n_failed:,} failed, {self.n_tokens:,} tokens"
         )
+        if self.n_claims:
+            text = f"{counted(self.n_claims, 'claim')} verified, {text}"
         return text if self.cost_usd is None else f"{text}, {self.cost_usd:.2f} USD"
 
 

@@ -58,7 +58,7 @@ def print_estimate(report: JudgeReport, console: Console) -> None:
     total = report.cost
     total_claims = sum(found.tally.verified_claims for found in report.metrics.values())
     claims = f", {counted(total_claims, 'claim')} to verify" if report.verifier else ""
-    cost = "" if report.cost_usd is None else f", about {report.cost_usd:.2f} USD"
+    cost = f", about {report.cost_usd:.2f} USD" if _has_cost(report) else ""
     print_line(
         console,
         f"estimate: {counted(total.llm_calls, 'call')}, {total.estimated_input_tokens:,} input "
@@ -67,6 +67,11 @@ def print_estimate(report: JudgeReport, console: Console) -> None:
     )
     if report.verifier and report.judges:
         print_line(console, "the judge is called only for rows that the verifier leaves uncertain")
+
+
+def _has_cost(report: JudgeReport) -> bool:
+    """Whether there is a cost to tell: a verifier of one's own may declare none."""
+    return report.cost_usd is not None and bool(report.judges or report.cost_usd)
 
 
 def _judges(report: JudgeReport) -> str:
@@ -131,7 +136,7 @@ def _lines(report: JudgeReport) -> list[str]:
     lines += map(str, report.failed)
     for metric, agreement in report.agreement.items():
         lines += [f"{metric}: {line}" for line in agreement.text().splitlines()]
-    if report.cost_usd is not None:
+    if _has_cost(report):
         prices = " at the given prices" if report.judges else ""
         lines.append(f"cost {report.cost_usd:.4f} USD{prices}")
     if report.late_replies:

@@ -163,6 +163,7 @@ class JudgeRun:
             self._judge.n_failed,
             tally.input_tokens + tally.output_tokens,
             self._session.cost_usd,
+            tally.verified_claims,
         )
 
     def report(self) -> JudgeReport:

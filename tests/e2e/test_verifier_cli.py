@@ -57,6 +57,7 @@ def test_a_model_scores_without_a_judge_and_show_names_its_evidence(
     )
     assert done.exit_code == 0, done.output
     assert "judged by onnx:words, mode llm\n" in done.output
+    assert "USD" not in done.output
     assert "faithfulness: 3 claims verified, 0 from the cache" in done.output
     assert [row["score"] for row in rows_of(out)] == [1.0, 0.0, 0.0]
     assert [row["mode"] for row in rows_of(out)] == ["verifier"] * 3

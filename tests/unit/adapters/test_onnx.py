@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 import rag_eval
 from rag_eval.adapters import create_onnx_verifier
+from rag_eval.adapters.onnx_files import read_folder
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.samples import NullReason
@@ -137,6 +139,28 @@ def test_a_batch_gives_what_each_pair_gives_alone(tmp_path: Path) -> None:
     windows = [window for text, claim in pairs for window in verifier.windows([text], claim)]
     alone = [verifier.ask([window])[0] for window in windows]
     np.testing.assert_allclose(verifier.ask(windows), alone, atol=1e-6)
+
+
+def test_padding_is_marked_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verifier = create_onnx_verifier(made(tmp_path))
+    given: list[dict[str, Any]] = []
+
+    class Session:
+        """The model, and what it is given."""
+
+        run_model = verifier._session.run
+
+        def run(self, outputs: list[str], inputs: dict[str, Any]) -> Any:
+            given.append(inputs)
+            return type(self).run_model(outputs, inputs)
+
+    monkeypatch.setattr(verifier, "_session", Session())
+    verifier.ask([*verifier.windows(["w1 w2 w3"], "w4 w5"), *verifier.windows(["w1"], "w2")])
+    (inputs,) = given
+    assert {str(values.dtype) for values in inputs.values()} == {"int64"}
+    assert inputs["attention_mask"].tolist() == [[1] * 8, [1] * 5 + [0] * 3]
+    assert inputs["token_type_ids"].tolist() == [[0] * 5 + [1] * 3, [0] * 3 + [1] * 2 + [0] * 3]
+    assert inputs["input_ids"][1, 5:].tolist() == [0] * 3
 
 
 def test_rows_share_batches_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,6 +367,21 @@ def test_a_model_that_is_a_link_has_its_weights_beside_what_it_leads_to(tmp_path
         (folder / name).rename(cache / name)
         (folder / name).symlink_to(cache / name)
     assert probabilities(folder, ["alice won"], "alice won")[0] > 0.5
+
+
+def test_damage_of_any_kind_is_an_error_or_is_read(tmp_path: Path) -> None:
+    folder = made(tmp_path, weights_at="weights.bin")
+    whole, draw, n_refused = (folder / "model.onnx").read_bytes(), Random(5), 0
+    for _ in range(400):
+        content = bytearray(whole[: draw.randrange(1, len(whole) + 1)])
+        for _ in range(draw.randrange(4)):
+            content[draw.randrange(len(content))] = draw.randrange(256)
+        (folder / "model.onnx").write_bytes(content)
+        try:
+            read_folder(folder)
+        except InputError:
+            n_refused += 1
+    assert n_refused > 200
 
 
 def test_messages_nested_without_end_are_refused(tmp_path: Path) -> None:

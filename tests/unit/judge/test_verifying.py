@@ -15,6 +15,7 @@ import pytest
 import rag_eval
 from rag_eval.errors import InputError, Interrupted
 from rag_eval.judge import JudgeCache, Verifier
+from rag_eval.judge.accounts import JudgeProgress
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.samples import NullReason
 from tests.tables import every_row
@@ -184,6 +185,11 @@ def test_declared_costs_are_counted_and_end_at_the_budget() -> None:
     assert batch.judging.cost_usd == 1.0
     assert batch.judging.budget_reached
     assert "budget_usd=1 was reached" in batch.judging.failed[0].message
+
+
+def test_progress_names_claims_where_a_verifier_was_asked() -> None:
+    assert str(JudgeProgress(2, 1, 30, None, 1)) == "1 claim verified, 2 calls, 1 failed, 30 tokens"
+    assert str(JudgeProgress(2, 1, 30, None)) == "2 calls, 1 failed, 30 tokens"
 
 
 def test_a_second_run_asks_nothing_and_another_version_everything(tmp_path: Path) -> None:
