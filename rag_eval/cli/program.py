@@ -210,6 +210,10 @@ def _lacks_kernels(error: Exception) -> bool:
     """Whether a compiled module lacks what this version calls, as an older build of it does."""
     if isinstance(error, ImportError):
         return (error.name or "").startswith(_KERNELS)
+    if isinstance(error, TypeError):  # it takes other arguments
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        is_of_kernels = str(frame.f_globals.get("__name__")).startswith(_KERNELS)
+        return is_of_kernels and " argument" in str(error)
     whose = error.obj if isinstance(error, AttributeError) else None
     return isinstance(whose, ModuleType) and whose.__name__.startswith(_KERNELS)
 

@@ -114,7 +114,14 @@ def older(*given: Any) -> Any:
     return something_newer
 
 
-@pytest.mark.parametrize("fault", ["a function", "a name", "another fault"])
+def with_one_more(*given: Any) -> Any:
+    return overlap_block.score_block(*[None] * 40)  # type: ignore[call-arg, arg-type]
+
+
+FAULTS = {"a function": None, "a name": older, "an argument": with_one_more, "another": None}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_compiled_modules_of_another_version_are_named(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,9 +131,9 @@ def test_compiled_modules_of_another_version_are_named(
     if fault == "a function":
         monkeypatch.delattr(overlap_block, "score_block")
     else:
-        monkeypatch.setattr(run, "options_of", older if fault == "a name" else None)
+        monkeypatch.setattr(run, "options_of", FAULTS[fault])
     done = invoke("run", data, "--quiet")
     assert done.exit_code == 70
     said = f"error: the compiled modules do not match rag_eval {rag_eval.__version__}. Install it"
-    assert done.stderr.startswith("Traceback" if fault == "another fault" else said)
-    assert ("Traceback" in done.stderr) == (fault == "another fault")
+    assert done.stderr.startswith("Traceback" if fault == "another" else said)
+    assert ("Traceback" in done.stderr) == (fault == "another")
