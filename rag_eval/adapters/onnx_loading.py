@@ -78,8 +78,8 @@ def loaded_session(runtime: Any, folder: ModelFolder, n_threads: int) -> Any:
         )
     except Exception as error:
         raise InputError(
-            f"{folder.model} cannot be loaded: {first_line(error)}. Models with operators of "
-            "other libraries are not supported"
+            f"{folder.model} cannot be loaded: {first_line(error)} (operators of other libraries "
+            "are not supported)"
         ) from None
 
 

@@ -113,6 +113,16 @@ def test_functions_of_one_claim_and_coroutines_give_the_same_scores() -> None:
     assert most_at_once == 3
 
 
+def test_in_the_callers_loop_the_scores_are_the_same() -> None:
+    rows = [row(n, "It is blue.") for n in range(20)]
+
+    async def main() -> Any:
+        verifier = Batches().verifier()
+        return await rag_eval.aevaluate_batch(rows, FAITH, mode="llm", judge=verifier)
+
+    assert scores(asyncio.run(main())) == [0.5] * 20
+
+
 # -------------------------------------------------------------------------------------- faults
 
 

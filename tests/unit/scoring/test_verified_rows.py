@@ -144,6 +144,16 @@ def test_without_a_judge_the_verifier_decides_all_and_its_faults_are_nulls() -> 
     assert kept.results[3].metrics.faithfulness.score in (0.0, 1.0)
 
 
+def test_judges_agree_on_the_rows_that_they_were_asked_about() -> None:
+    judges = [Judge(), Judge()]
+    batch = cascade(judges=judges, judge_repeat=2)
+    assert [sorted(set(one.asked)) for one in judges] == [
+        sorted(ROWS[n]["answer"] for n in range(20) if KINDS[n % 5] in ("dubious", "long"))
+    ] * 2
+    assert batch.judging is not None
+    assert batch.judging.agreement["faithfulness"].n_rows == 8
+
+
 def test_a_budget_is_for_both_tiers() -> None:
     judge = Judge()
     batch = cascade(
