@@ -1,4 +1,4 @@
-"""Checks the way to a user: sdist -> wheel -> a clean environment.
+"""Checks the package as users get it: sdist -> wheel -> a clean environment.
 
     python tools/check_package.py
 

@@ -1,6 +1,6 @@
 """Code blocks of pages.  In: a page.  Out: its tagged blocks, and the page with what they print.
 
-Above each fence stands a comment that says what becomes of the block::
+A comment above each fence says how the block is treated::
 
     <!-- block: run -->                  executed as it stands
     <!-- block: run file=my_app.py -->   written to that file, for the blocks below it
@@ -39,7 +39,7 @@ _FENCE: Final = re.compile(r"^ *(`{3,}|~{3,}) *([\w+-]*)")
 _TAG: Final = re.compile(r"^ *<!-- block: ([a-z-]+)(?: file=([\w./-]+))? -->$")
 _SETUP: Final = re.compile(r"^<!-- setup: (.*) -->$")
 _COMMAND: Final = re.compile(r"^\$ (.*(?:\\\n.*)*)$", re.MULTILINE)
-# What bash would make nothing else of: words, and what stands between quotes.
+# Text without a special meaning in bash: words, and quoted texts.
 _PLAIN: Final = re.compile(r"""rag-eval(?= )(?:[\w@%+=:,./ -]|(?<! )#|'[^']*'|"[^"$`\\]*")*""")
 _LEFT_ALONE: Final = ("pip", "make", "source", ".")  # these would change the machine
 # What pytest prints anew each time: how long it took, and where objects lie.
@@ -187,7 +187,7 @@ class _PageRun:
     ) -> str:
         call = _called if _PLAIN.fullmatch(script.replace("\\\n", "")) else _by_bash
         code, printed, said = call(script, {**self._environment, **judge})
-        # A gate that fails says so; what ends so in silence broke down.
+        # A gate that fails says so; a command that ends this way in silence broke down.
         if code not in allowed or (code and not printed):
             told = printed + said
             raise PageError(f"{self._place(block)}: {script}\nended with {code}\n{told}")
@@ -225,7 +225,7 @@ def _called(command: str, environment: Mapping[str, str]) -> tuple[int, str, str
 
 
 def _environment() -> dict[str, str]:
-    """That of a reader who has the package installed, at 100 columns."""
+    """The environment of a reader who has the package installed, at 100 columns."""
     known = {name: value for name, value in os.environ.items() if not _NOT_OURS.search(name)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{known.get('PATH', '')}"
     return known | {"COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": str(ROOT), "PATH": path}

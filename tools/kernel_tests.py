@@ -3,7 +3,7 @@
     python tools/kernel_tests.py overlap
 
 A name is that of a file in ``_native/``, without its ending or not, or what comes before an
-underscore in some. A source is part of each kernel that includes it, at whatever remove. The
+underscore in some. A source is part of each kernel that includes it, directly or not. The
 tests of a kernel are the files in ``tests/`` that import it and no other kernel, and those that
 import from these and no kernel; where there are none, those that import a module of ``rag_eval``
 that calls it.

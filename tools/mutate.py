@@ -200,7 +200,7 @@ def _run_pytest(tests: list[str], tree: Path) -> None:
 
 
 def outcome_of(mutant: Mutant, tree: Path, index: int) -> str:
-    """What became of a mutant: one of OUTCOMES."""
+    """The outcome of a mutant: one of OUTCOMES."""
     tests = tests_for(mutant)
     if not tests:
         return "no test"

@@ -1,4 +1,4 @@
-"""What a source could have been by mistake.  In: a module or kernel.  Out: mutants."""
+"""Mutants: sources with one mistake each.  In: a module or kernel.  Out: mutants."""
 
 from __future__ import annotations
 

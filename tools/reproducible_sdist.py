@@ -1,4 +1,4 @@
-"""The source distribution as an archive in which nothing tells of the machine that made it.
+"""The source distribution as an archive without traces of the machine that built it.
 
 pyproject.toml names the command. With SOURCE_DATE_EPOCH the same files give the same bytes.
 """

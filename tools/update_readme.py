@@ -120,7 +120,7 @@ def block_counts() -> dict[str, int]:
 
 
 def block_table() -> str:
-    """What becomes of the blocks of all pages, with their numbers."""
+    """How the blocks of all pages are treated, with their numbers."""
     rows = ["| block | how it is tested | blocks |", "|---|---|---:|"]
     rows += [f"| {tag} | {_BLOCKS[tag]} | {n} |" for tag, n in block_counts().items()]
     return "\n".join(rows) + "\n"

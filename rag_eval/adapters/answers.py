@@ -22,7 +22,7 @@ _GZIP: Final = zlib.MAX_WBITS | 16
 _RETRYABLE: Final = frozenset({408, 409, 425, 429})
 _FATAL: Final = frozenset({401, 402, 403, 404})
 _LIMITED: Final = frozenset({429, 529})
-# No later call can do better: nothing is left to pay with, or the model is not there.
+# No later call can succeed: the credit is used up, or the model does not exist.
 _FATAL_CODES: Final = frozenset({"insufficient_quota", "model_not_found", "invalid_api_key"})
 _TOO_LONG: Final = re.compile(
     r"context.?(?:length|size|window)|exceeds? (?:the )?(?:available )?context|prompt is too long",
@@ -107,7 +107,7 @@ def _error_inside(answer: bytes) -> JudgeCallError | None:
 
 
 def token_count(usage: object, name: str) -> int | None:
-    """A count in what a server says of usage; None if there is none to be believed."""
+    """A count in a server's usage report; None if it is missing or implausible."""
     value = usage.get(name) if isinstance(usage, dict) else None
     return value if type(value) is int and value >= 0 else None
 
@@ -134,7 +134,7 @@ class ServerError:
 
     @property
     def is_filtered(self) -> bool:
-        """The prompt was refused for what it says."""
+        """Whether the prompt was refused because of its content."""
         return self.code in _FILTERED_CODES
 
     @property

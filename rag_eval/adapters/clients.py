@@ -53,7 +53,7 @@ def http_client(
         request.headers.update(headers or {})
 
     async def bound(response: httpx2.Response) -> None:
-        # The client would unpack a body of any length into memory, that of an error as well.
+        # The client would unpack a body of any length into memory, also the body of an error.
         stream: Any = response.stream
         try:
             async with aclosing(aiter(stream)) as chunks:
@@ -73,7 +73,7 @@ def http_client(
 
 
 def _sent_headers(found: list[tuple[bytes, bytes]], key: str) -> list[tuple[bytes, bytes]]:
-    """Of the headers of a request those that are sent, the key in one of them."""
+    """The headers of a request that are sent; one of them holds the key."""
     bearer = f"Bearer {key}".encode()
     ours = {key.encode(), bearer}
     keys = [one for one in found if one[0].lower() in _CREDENTIALS and one[1] in ours]

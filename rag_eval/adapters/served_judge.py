@@ -57,7 +57,7 @@ _OF_EVERY_CALL: Final = ("model", "messages", "stream")
 
 @dataclass(frozen=True, slots=True)
 class CallSettings:
-    """What every call of a judge is made with.
+    """The settings of every call of a judge.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class CallSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """How a vendor's servers are spoken to.
+    """The protocol of a vendor's servers.
 
     Attributes
     ----------

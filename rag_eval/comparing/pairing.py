@@ -235,7 +235,7 @@ def _column(run: ScoredRun, name: MetricId) -> Floats:
         return np.where(run.passed == NOT_JUDGED, np.nan, run.passed.astype(np.float64))
     if name == COMPOSITE:
         return run.composite
-    # Of the names to compare the run may lack one that the other has.
+    # The run may lack a name that the other one has.
     return run.column(name) if name in run.metrics else np.full(len(run), np.nan)
 
 

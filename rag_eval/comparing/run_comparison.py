@@ -162,7 +162,7 @@ class RunComparison:
         with np.errstate(invalid="ignore"):
             moved = ~(np.abs(table.new - table.old) <= self.options.epsilon)
         moved &= ~(np.isnan(table.old) & np.isnan(table.new))
-        # A metric that only one run has says nothing of contexts or judges.
+        # A metric that only one run has says nothing about contexts or judges.
         moved[:, np.isnan(table.old).all(axis=0) | np.isnan(table.new).all(axis=0)] = False
         return AnswerChanges(
             n_rows=int((table.answers >= 0).sum()),

@@ -18,11 +18,11 @@ Found = TypeVar("Found")
 
 
 class CallFailedError(RagEvalError):
-    """A function of the caller raised something, or was not back in time."""
+    """A function of the caller raised an exception, or exceeded its time limit."""
 
 
 class Calls:
-    """Calls from an event loop; a context manager that lets its threads go.
+    """Calls from an event loop; a context manager that releases its threads.
 
     A plain function is called on a thread, so that the loop, other calls and Ctrl-C go on. One that
     is not back in time is left behind.
@@ -72,7 +72,7 @@ class Calls:
 
 
 class ItemRun(ABC, Generic[Found]):
-    """Calls for each of some items, some at once, and what has come of them so far.
+    """Calls for each of some items, several at once, and their results so far.
 
     Parameters
     ----------
@@ -107,11 +107,11 @@ class ItemRun(ABC, Generic[Found]):
 
     @abstractmethod
     async def one(self, calls: Calls, index: int) -> Found:
-        """What comes of one item."""
+        """The result of one item."""
 
     @abstractmethod
     def interrupted(self) -> Interrupted:
-        """What Ctrl-C raises, with what there is so far."""
+        """The exception for Ctrl-C, with the results so far."""
 
     async def _job(self, calls: Calls, index: int) -> None:
         found = self.found[index] = await self.one(calls, index)

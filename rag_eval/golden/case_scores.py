@@ -73,7 +73,7 @@ def case_signals(
 
 
 def output_match(output: str, expected: str) -> float:
-    """1 if the output contains the text as it is, or equals it but for case and outer space."""
+    """1 if the output contains the text, or equals it apart from case and surrounding space."""
     if expected in output or output.strip().lower() == expected.strip().lower():
         return 1.0
     return 0.0

@@ -134,7 +134,7 @@ async def arun_evals(
 
 
 class _Evals(ItemRun[Mapping[str, Any]]):
-    """One call: its items and scorers, checked, and what has come so far."""
+    """One call: its items and scorers, checked, and the results so far."""
 
     def __init__(
         self, data: Any, scorers: Any, target: object, on_item: Callable[..., Any] | None

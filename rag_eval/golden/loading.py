@@ -26,7 +26,7 @@ _READERS: Final[dict[str, Callable[[Any, str], _Read]]] = {
     "test_cases": lambda document, _: read_regtrace(document),
     "samples": read_omk,
 }
-# What files hold that are more likely samples.
+# Fields of files that are more likely samples.
 _ROW_FILES: Final = {
     ".jsonl": "it has one JSON object per line instead of a single one",
     ".ndjson": "it has one JSON object per line instead of a single one",

@@ -162,7 +162,7 @@ def _decide(
     """Go through near pairs row by row: a row counts for later ones only if it is near to none."""
     import numpy as np
 
-    # The nearest first, of those the earliest.
+    # The nearest first, and of equally near ones the earliest.
     order = np.lexsort((right, -overlaps, left))
     pairs = zip(left[order].tolist(), right[order].tolist(), overlaps[order].tolist(), strict=True)
     for row, other, overlap in pairs:

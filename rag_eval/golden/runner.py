@@ -109,7 +109,7 @@ async def arun_golden_dataset(
 
 
 class _Run(ItemRun[CaseResult]):
-    """One run: its options, checked, and what has come of its cases so far."""
+    """One run: its options, checked, and the results of its cases so far."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class _Run(ItemRun[CaseResult]):
 
 
 def _is_quick(case: GoldenCase, output: CaseOutput) -> bool:
-    """Whether scoring takes less than to go to another thread and back."""
+    """Whether scoring takes less time than switching to another thread."""
     if case.metrics or case.assertions:
         return False
     return len(output.output) + len(output.tool_calls) + len(output.retrieved_ids) < _QUICK

@@ -11,7 +11,7 @@ from rag_eval.inputs.schemas.fields import FieldMap, field_map, paths_of_rows
 # Attributes in which documents, nodes and messages hold their text.
 _TEXT_ATTRIBUTES: Final = ("page_content", "text", "content", "response")
 _MAX_DEPTH: Final = 5
-# Fields that some rows may lack and that a metric may do without.
+# Optional fields, which some rows may lack.
 _OPTIONAL: Final = frozenset({"ground_truth", "groundTruth", "id", "metadata", "language"})
 
 

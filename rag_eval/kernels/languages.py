@@ -6,7 +6,7 @@ import re
 
 from rag_eval.errors import InputError, suggestion
 
-#: Not known which: neither stop words nor stems.
+#: The language is unknown: no stop words and no stems.
 UNDETERMINED = "und"
 
 

@@ -114,7 +114,7 @@ def _number(value: object, name: str) -> float:
 
 
 def _check_cancelling(weights: tuple[float, ...], name: str) -> None:
-    """Refuse weights that cancel out but for a trace: a share of it could be past all doubles."""
+    """Reject weights that almost cancel out: their shares could exceed the range of a double."""
     total = 0.0
     for each in weights:
         total += each

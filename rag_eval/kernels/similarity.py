@@ -1,7 +1,8 @@
-"""How alike strings are.  In: two texts, or two columns of them.  Out: shares and distances.
+"""String similarity.  In: two texts, or two columns of them.  Out: shares and distances.
 
-All of it counts UTF-16 units, as JavaScript's strings do: a character beyond the basic plane is two
-of them, and two emoji may have one in common. Lone surrogates are units like any other.
+Everything is counted in UTF-16 units, as JavaScript's strings do: a character beyond the basic
+plane is two of them, and two emoji may have one in common. Lone surrogates are units like any
+other.
 """
 
 from __future__ import annotations

@@ -36,5 +36,5 @@ def is_scorer_id(metric: MetricId) -> bool:
 
 
 def are_of_kernels(metrics: Iterable[MetricId]) -> bool:
-    """Whether kernels compute all of some metrics: the usual case, told at once."""
+    """Whether kernels compute all of these metrics, which is the usual case."""
     return _KERNEL_METRICS.issuperset(metrics)

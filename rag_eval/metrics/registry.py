@@ -166,7 +166,7 @@ def metric_of_file(name: str) -> MetricId:
     Raises
     ------
     InputError
-        When it can be the name of none.
+        If no metric can have that name.
     """
     found = _found(name)
     if found is not None:

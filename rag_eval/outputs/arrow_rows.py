@@ -68,7 +68,7 @@ class _ColumnFormat(ABC):
                 found = _rows_of(self._pa, block, name)
                 if types.is_uint64(found.type):
                     kind = found.type
-                # What is neither text nor whole number names nothing.
+                # A value that is neither a text nor a whole number is not an id.
                 if not found.null_count and (block.ids_are_numbers or _is_text(types, found.type)):
                     return found.cast(kind)
             if block.ids_are_numbers:
@@ -102,7 +102,7 @@ class _ColumnFormat(ABC):
         elif schema != self._schema:
             pairs = zip(schema, self._schema, strict=True)
             one, other = next((new, old) for new, old in pairs if new != old)
-            # Which of them came first is up to the threads.
+            # Their order depends on the threads.
             first, second = sorted([str(one.type), str(other.type)])
             raise InputError(f"column {one.name!r} is {first} in one file and {second} in another")
 

@@ -1,4 +1,4 @@
-"""An append-only file of records; each record is there as a whole or not at all."""
+"""An append-only file of records; each record is complete or absent."""
 
 from __future__ import annotations
 
@@ -102,6 +102,6 @@ class Journal:
 
     def close(self) -> None:
         """Close the file and release its lock."""
-        # A record that had no room on the disk has none now.
+        # A record that did not fit on the disk does not fit now either.
         with suppress(OSError):
             self._file.close()

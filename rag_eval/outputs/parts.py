@@ -91,7 +91,7 @@ class _PartFile:
         return self._digest
 
     def drop(self) -> None:
-        # What is still to be written has no place where the disk is full.
+        # Buffered data cannot be written if the disk is full.
         with suppress(OSError):
             self._file.close()
         with suppress(OSError):
@@ -142,7 +142,7 @@ class PartedFile:
         self.is_complete = False
         self._own_folder: OwnFolder | None = None
         self._journal: Journal | None = None
-        self._is_begun = False  # what an earlier run has kept is known
+        self._is_begun = False  # the parts of an earlier run are known
         self._rows: _PartFile | None = None
         self._scores: _PartFile | None = None
         self._opened_at = 0.0
@@ -236,7 +236,7 @@ class PartedFile:
             if part.part != len(self.parts) or not self._is_whole(part):
                 break
             self.parts.append(part)
-        # What is damaged, and all that follows it, is made again.
+        # A damaged part and all parts after it are written again.
         self._journal.cut(recorded.ends[len(self.parts)])
         self._is_begun = True
         if self.parts:
@@ -415,7 +415,7 @@ def _scores_name(number: int) -> str:
 
 
 def _holds(file: OwnFile, n_bytes: int, digest: int) -> bool:
-    """Whether a file is there with that content."""
+    """Whether the file exists with that content."""
     try:
         with file.open("rb") as opened:
             if os.fstat(opened.fileno()).st_size != n_bytes:

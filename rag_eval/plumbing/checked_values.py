@@ -10,7 +10,7 @@ from rag_eval.errors import InputError, glance
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a finite number; True and False are none."""
+    """Whether a value is a finite number; True and False are not."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return abs(value) <= sys.float_info.max

@@ -24,10 +24,10 @@ def descriptor_of(name: str | Path) -> int | None:
 
 
 def is_standard_input(name: str | Path) -> bool:
-    """Whether data that is named so is read from standard input."""
+    """Whether this name of data means standard input."""
     return str(name) == STANDARD_STREAM or descriptor_of(name) == _NAMED["stdin"]
 
 
 def is_standard_output(name: str | Path) -> bool:
-    """Whether rows go to standard output where that is named so."""
+    """Whether this name of a target means standard output."""
     return str(name) == STANDARD_STREAM or descriptor_of(name) == _NAMED["stdout"]

@@ -24,7 +24,7 @@ _NEW: Final = 0o666  # less the umask, as for any new file
 _PRIVATE: Final = 0o600  # until the file has the mode of the one whose place it takes
 _MOST_LINKS: Final = 40
 _COPIED_BYTES: Final = 1 << 20
-# A folder that takes no new file, and a name that takes no other file, such as a mount point.
+# No file can be made in the folder, or the name cannot be replaced, as that of a mount point.
 _NO_NEW_FILE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NO_RENAME: Final = _NO_NEW_FILE | {errno.EBUSY}
 
@@ -67,7 +67,7 @@ def atomic_file(
 
 
 def check_kind(path: Path) -> None:
-    """Refuse a name that is neither free nor that of a file, a pipe or a device of characters.
+    """Raise an error unless the name is free or that of a file, a pipe or a character device.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def followed(path: Path) -> Path:
 
 
 def is_replaced(path: Path) -> bool:
-    """Whether writing puts a new file in the place of what is there; not so for pipes."""
+    """Whether writing replaces what is there by a new file; it does not for pipes."""
     return _open_descriptor(path) is None and (path.is_file() or not path.exists())
 
 
@@ -124,8 +124,8 @@ def _unnamed() -> tuple[IO[bytes], None]:
 
 
 def _check_writable(target: Path) -> None:
-    """Fail where a program that writes into the file would: a rename does not ask."""
-    # O_CREAT has Linux look at who owns the file where everybody may put one, as in /tmp.
+    """Fail where writing into the file would fail, which a rename does not check."""
+    # With O_CREAT, Linux checks the owner of a file in a folder of all users, such as /tmp.
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT, _PRIVATE))
 
 
@@ -194,7 +194,7 @@ def _takes_after(handle: int, path: Path) -> bool:
 
 
 def _copy_attributes(path: Path, handle: int) -> None:
-    """The access list, without which a mode says something else, and attributes of users."""
+    """The access list, which changes what the mode means, and user attributes."""
     found, own = _attributes(path), _attributes(handle)
     for name in own.keys() - found.keys():
         os.removexattr(handle, name)
@@ -213,7 +213,7 @@ def _attributes(file: Path | int) -> dict[str, bytes]:
 
 
 def _write_into(path: Path, raw: IO[bytes]) -> None:
-    """Write what is in one file into another, which stays the file that it is."""
+    """Copy the content of one file into another, which stays the same file."""
     number = _open_descriptor(path)
     if number is None:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT, _PRIVATE)

@@ -37,7 +37,7 @@ def package(module: str, purpose: str, extra: str = "", name: str = "") -> Any:
 
 
 def pyarrow(purpose: str) -> Any:
-    """pyarrow: files of columns are its, accepting Arrow data is not."""
+    """pyarrow, which reads files of columns; accepting Arrow data does not need it."""
     return package("pyarrow", purpose, "arrow")
 
 

@@ -36,7 +36,7 @@ def deferred_interrupts() -> Iterator[None]:
     if not _in_main_thread():
         yield
         return
-    # One inside of the other: when the first to end raises, the other one ends, too.
+    # Nested, so that the second block ends even if the end of the first raises.
     with _deferred(signal.SIGINT), _deferred(signal.SIGTERM):
         yield
 
@@ -141,7 +141,7 @@ class StopFlag:
         self.memory = bytearray(1)
 
     def set(self) -> None:
-        """End what obeys the flag, by an InterruptedError in its thread."""
+        """Stop whatever checks the flag, by an InterruptedError in its thread."""
         self.memory[0] = 1
 
     def obeyed(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -95,7 +95,7 @@ def number_or_null(value: float | None) -> float | None:
 
 
 def json_value(value: Any) -> Any:
-    """A value as it comes back from JSON; what JSON does not have, a function, by its name."""
+    """A value as JSON returns it; what JSON cannot hold, such as a function, becomes its name."""
     if isinstance(value, Mapping):
         return {str(name): json_value(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):

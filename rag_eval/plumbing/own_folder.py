@@ -19,7 +19,7 @@ from typing import IO, Final, Literal
 from rag_eval.errors import InputError
 
 _FLAGS: Final = {
-    # A named pipe is not waited for: it is refused when it is open.
+    # Opening does not wait for the other end of a named pipe, which is rejected once it is open.
     "rb": os.O_RDONLY | os.O_NONBLOCK,
     "wb": os.O_RDWR | os.O_CREAT | os.O_EXCL,
     "ab": os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK,
@@ -35,7 +35,7 @@ _NOT_TO_BE_REMOVED: Final = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.
 
 
 class OwnFolder:
-    """A folder that this user alone reads and writes, made when it is not there.
+    """A folder that only this user can read and write; it is created if it does not exist.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class OwnFolder:
             raise _refusal(path, f"belongs to another user (uid {found.st_uid})")
 
     def file(self, name: str) -> OwnFile:
-        """A file in the folder, there or not."""
+        """A file in the folder, whether it exists or not."""
         return OwnFile(self, name)
 
     def names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Ids that come more than once, found in little memory."""
+"""Finds ids that occur more than once, in little memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RepeatedIds:
         self._settle()
 
     def _are_new(self, ids: Sequence[object]) -> bool:
-        """Take in ids that are all there and all new, as most are, without a look at each."""
+        """Add ids if none is missing or repeated, the usual case, without looking at each."""
         if not {str, int}.issuperset(map(type, ids)):
             return False
         keys = set(map(hash, ids))
@@ -75,7 +75,7 @@ class RepeatedIds:
         return found
 
     def warning(self) -> str:
-        """What to tell the user; empty when every id is its own."""
+        """The message for the user; empty if all ids differ."""
         if not self.count:
             return ""
         more = ", …" if self.count > len(self.names) else ""

@@ -127,7 +127,7 @@ def make_file(path: Path) -> None:
 
 
 def _check_place(path: Path) -> None:
-    """Refuse what has been prepared for us, in the folder or by it.
+    """Raise an error for a file that another user may have prepared, in the folder or through it.
 
     Files of other users are shared on purpose, unless all users can make them there.
     """

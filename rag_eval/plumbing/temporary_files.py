@@ -68,7 +68,7 @@ def _remove_leftover(path: Path) -> None:
             if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
                 return
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Its writer may have ended well in the meantime: then it bears another name now.
+            # Its writer may have finished meanwhile; then the file has another name.
             if _is_at(path, handle):
                 path.unlink()
         finally:

@@ -70,7 +70,7 @@ def print_estimate(report: JudgeReport, console: Console) -> None:
 
 
 def _has_cost(report: JudgeReport) -> bool:
-    """Whether there is a cost to tell: a verifier of one's own may declare none."""
+    """Whether there is a cost to print: a custom verifier may declare none."""
     return report.cost_usd is not None and bool(report.judges or report.cost_usd)
 
 

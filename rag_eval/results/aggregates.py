@@ -39,7 +39,7 @@ class ScoreStatistics:
 
     @classmethod
     def of_nothing(cls) -> ScoreStatistics:
-        """Of no scores."""
+        """The statistics of no scores."""
         nan = math.nan
         return cls(n=0, mean=nan, median=nan, min=nan, max=nan, std_dev=nan, third=nan)
 
@@ -219,7 +219,7 @@ def _interval_of(statistics: ScoreStatistics, bounds: Bounds | None) -> Interval
     if not statistics.n:
         return None
     if bounds and not bounds[0] <= statistics.min <= statistics.max <= bounds[1]:
-        bounds = None  # a caller's metric that leaves the range it declared
+        bounds = None  # a custom metric with scores outside its declared range
     found = interval_of_moments(
         statistics.n,
         statistics.mean,

@@ -118,7 +118,7 @@ class Tally:
         self._last: EvalResult | None = None
 
     def add(self, result: EvalResult) -> None:
-        """Take in a row."""
+        """Add a row."""
         for metric, found in result.metrics.items():
             if self.thresholds.get(metric) is None:
                 self.thresholds[metric] = found.threshold

@@ -19,7 +19,7 @@ def digest_texts(digests: Sequence[int]) -> list[str]:
 
 
 def digests_of_texts(texts: Sequence[str]) -> tuple[int, ...] | None:
-    """The digests; None where these are no digests."""
+    """The digests; None if the text is not one of digests."""
     if len(texts) != _N_DIGESTS or not all(map(_DIGEST.fullmatch, texts)):
         return None
     return tuple(int(text, 16) for text in texts)

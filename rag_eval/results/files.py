@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def row_json(result: EvalResult, row: int, details: bool = False) -> bytes:
-    """One row's result as JSON; what cannot be written is named with its sample."""
+    """One row's result as JSON; an error names the sample with a value that cannot be written."""
     try:
         return json_text.dumps(result.to_dict(details))
     except (ValueError, TypeError) as error:

@@ -75,7 +75,7 @@ class JudgedScore:
 
     @property
     def failed(self) -> bool:
-        """No judgement of it succeeded."""
+        """Whether no judgement succeeded."""
         return self.failure != NullReason.MEASURED
 
     @property
@@ -98,7 +98,7 @@ class JudgedScore:
 
     @property
     def is_partial(self) -> bool:
-        """Some judgements gave a score and others gave none."""
+        """Whether some judgements gave a score and others did not."""
         return self.judge_score is not None and any(None in repeats for repeats in self.by_judge)
 
     @property

@@ -132,7 +132,7 @@ class ResultFile:
 
     @property
     def may_say_more(self) -> bool:
-        """By its name it may hold more than rows."""
+        """Whether its name allows more than rows."""
         return not self._is_named((*COLUMN_FILES, *_TABLE_FILES))
 
     def _is_named(self, endings: tuple[str, ...]) -> bool:
@@ -168,7 +168,7 @@ class ResultFile:
         if isinstance(given, bytes):
             return self._unnamed(given)
         if self._is_piped:
-            # There is no second time.
+            # It can be read only once.
             self._pipe = file_bytes(given) if self._pipe is None else self._pipe
             return self._unnamed(self._pipe)
         name = plain_name(given)

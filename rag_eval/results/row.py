@@ -436,5 +436,5 @@ def id_text(sample: Any) -> str | None:
 
 
 def row_name(number: int, known: str | None) -> str:
-    """What people call the row with this number, which is from 0: the first is row 1."""
+    """The name of a row in messages; its number is from 0, and the first is row 1."""
     return f"row {number + 1}" if known is None else f'row {number + 1} ("{known}")'

@@ -301,7 +301,7 @@ class BaselineRows:
         metrics = self._file.metrics
         scores = self._object(row, "scores", metrics)
         for metric in metrics:
-            # A score that is lost is no null: nulls are written out.
+            # A missing score is not a null, because nulls are written explicitly.
             scores.require(metric, "a number or null")
         reasons = self._object(row, "nullReasons", metrics)
         verdicts = self._object(row, "verdicts", metrics)

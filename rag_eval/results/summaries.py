@@ -37,7 +37,7 @@ class _Aggregate(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class MeanScore:
-    """A mean and how many of the rows it is over; NaN and 0 if there is none.
+    """A mean, and the number of rows that have a score; NaN and 0 without any.
 
     ``n`` and ``n_rows`` are None in a summary that came without them.
     """
@@ -50,7 +50,7 @@ class MeanScore:
 
 @dataclass(frozen=True, slots=True)
 class ResultSummary:
-    """What is compared of a run.
+    """The parts of a run that are compared.
 
     Attributes
     ----------
@@ -206,12 +206,12 @@ class MeanChange:
 
     @property
     def improved(self) -> bool:
-        """The mean got better, whichever way that is."""
+        """Whether the mean got better, in the metric's direction."""
         return self.delta > 0 if self.higher_is_better else self.delta < 0
 
     @property
     def higher_is_better(self) -> bool:
-        """Which way is better, by the files and by what is known of the metric."""
+        """The direction of the metric, by the files and by what is known about it."""
         if self.name == COMPOSITE:
             return True
         rises = self.old.higher_is_better and self.new.higher_is_better

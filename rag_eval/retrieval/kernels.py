@@ -23,7 +23,7 @@ _NO_CUTOFF: Final = 2**63 - 1
 def checked_rankings(
     ids: object, id_offsets: object, judged: object, grades: object, judged_offsets: object
 ) -> PackedRankings:
-    """Arrays of anybody, as kernels may read them.
+    """Arrays of any caller, in the form that kernels read.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Samples in memory -> a batch result, by kernels and, where it is asked for, a judge."""
+"""Samples in memory -> a batch result, by kernels and, if requested, a judge."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _Reasons: TypeAlias = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Results(Sequence[EvalResult]):
-    """The rows of a batch, each explained when it is opened and not before.
+    """The rows of a batch; each is explained only when it is opened.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Results(Sequence[EvalResult]):
         return self._opened(row)
 
     def sample(self, row: int) -> Any:
-        """The sample of a row, which is not explained for that."""
+        """The sample of a row, without explaining the row."""
         return self._kept(row).sample(row)
 
     @property
@@ -130,7 +130,7 @@ class ScoreMatrix:
 
 
 def _remedy(samples: object) -> str:
-    """Advice for samples that are not a list of samples, by what they are."""
+    """Advice for an argument that is not a list of samples, by its type."""
     if isinstance(samples, (str, Path)):
         return f". To score a file: run_file({str(samples)!r:.80})"
     if isinstance(samples, EvalSample):
@@ -154,7 +154,7 @@ def _remedy(samples: object) -> str:
 
 
 class BatchJob:
-    """The way of a batch from its samples to its result; all options are checked when it is made.
+    """A batch from its samples to its result; all options are checked when it is created.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class BatchJob:
         threads = thread_count(options.get("threads"))
         n_rows = row_count(samples)
         if not as_table and are_one_block(n_rows):
-            threads = 1  # to start another takes longer than to score a row
+            threads = 1  # starting another thread takes longer than scoring a row
         self._limit = declared(RegressionOptions)["regression_threshold"].of(options)
         self._baseline, notes = checked_baseline(
             self._plan,

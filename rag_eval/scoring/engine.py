@@ -29,7 +29,7 @@ _AHEAD: Final = 3
 # Texts of blocks that wait for an earlier one, at most, besides twice the largest of them: so many
 # are scored while one thread is busy with a giant row.
 _WAITING_BYTES: Final = 1 << 24
-# How long rows that were read before Ctrl-C may take to be scored.
+# Time limit for scoring the rows that were read before Ctrl-C.
 _GRACE_S: Final = 1.0
 
 
@@ -85,7 +85,7 @@ def score_blocks(
     reads_apart: bool = False,
     stop: StopFlag | None = None,
 ) -> Generator[ScoredBlock, None, None]:
-    """Score blocks and give them back in the order they came.
+    """Score blocks and return them in the order in which they came.
 
     The caller's thread reads; ``score`` packs and scores on ``threads`` threads, and the GIL is
     released while a block is scored. One thread means the caller's, unless ``reads_apart``:

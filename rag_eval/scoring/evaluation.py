@@ -134,7 +134,7 @@ def evaluated(
     batch = _packed(sample, plan)
     judged = None
     if plan.judging is not None:
-        # Imported where a judge is asked: an event loop takes longer to import than to score.
+        # Imported only with a judge: importing an event loop takes longer than scoring a row.
         from rag_eval.scoring.judge_runs import judge_block
 
         judged = judge_block(_scored_block(sample, batch, plan), plan).judged
@@ -159,7 +159,7 @@ async def aevaluated(
 
 
 async def _apart(batch: SampleBatch, function: Callable[..., _T], *arguments: Any) -> _T:
-    """Call a function of a batch, in a thread where that may take long."""
+    """Call a function of a batch, in a thread if it may take long."""
     if not kernels.may_take_long(batch):
         return function(*arguments)
     return await in_thread(StopFlag(), function, *arguments)

@@ -146,7 +146,7 @@ class Evaluator:
 
 
 def _frozen(value: Any) -> Any:
-    """An option that its caller's later changes do not reach."""
+    """A copy of an option, which later changes by the caller do not affect."""
     if isinstance(value, list):
         return tuple(value)
     if type(value) is dict:

@@ -308,7 +308,7 @@ def scored_rows(
     fields: Sequence[Fields | None],
     details: Sequence[kernels.Details] | None = None,
 ) -> list[ScoredRow]:
-    """As :func:`scored_row`, for all rows of a batch; not scored again where it has details."""
+    """As :func:`scored_row`, for all rows of a batch; rows with details are not scored again."""
     numbers = metric_numbers(plan.native_columns)
     rows = zip(samples, _details(batch, plan, details), judged, fields, strict=True)
     columns = list(zip(plan.native_columns, numbers.tolist(), strict=True))
@@ -378,7 +378,7 @@ def _scored_row(
 def _details(
     batch: SampleBatch, plan: Plan, found: Sequence[kernels.Details] | None
 ) -> Iterator[_RowDetails]:
-    """What kernels find in each row, the words for it, its language, and whether it declines."""
+    """The details of each row by kernels, in words; its language; whether it is a refusal."""
     if found is None:
         numbers = metric_numbers(plan.native_columns)
         found = kernels.explained_batch(batch, plan.settings, numbers)[1]
@@ -397,7 +397,7 @@ def _details(
 def native_facts(
     found: Sequence[kernels.Details], batch: SampleBatch, settings: Settings
 ) -> Sequence[RowFacts]:
-    """What there is to say of the rows of a batch."""
+    """The facts that explanations of the rows of a batch use."""
     if isinstance(settings, OverlapSettings):
         return words_overlap.facts_of_rows(cast("list[kernels.RowDetails]", found), batch, settings)
     from rag_eval.results import words_grounded

@@ -74,7 +74,7 @@ def validate_file(
     allow_missing: bool = False,
     on_found: Callable[[str], object] | None = None,
 ) -> Validation:
-    """Look at every row of a sample file as ``run`` would, without scoring.
+    """Check every row of a sample file as ``run`` would, without scoring.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def origin_of(block: SampleBlock) -> FileOrigin:
 
 
 def add_ids(ids: RepeatedIds, block: SampleBlock) -> None:
-    """Look for ids of the block that were there before."""
+    """Look for ids of the block that earlier rows had."""
     origin = origin_of(block)
     ids.add(block.ids(), lambda index: origin.place(origin.numbers[index], block.sample(index)))
 
@@ -274,7 +274,7 @@ def _without_scorer_faults(block: SampleBlock, plan: Plan) -> SampleBlock:
 def file_block_scorer(
     plan: Plan, needs: FieldNeeds, *, skip_invalid: bool, explains: bool
 ) -> ScoreFn:
-    """Packs blocks of files and scores them; bad rows are left out where that is asked for."""
+    """Packs blocks of files and scores them; bad rows are skipped if requested."""
 
     def score(block: SampleBlock) -> ScoredBlock:
         found, batch = pack_file_block(block, needs, skip_invalid=skip_invalid)

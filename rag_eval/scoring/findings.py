@@ -20,7 +20,7 @@ from rag_eval.samples import MetricId
 from rag_eval.scoring.explaining import ScoredRow
 from rag_eval.scoring.scorer_columns import find
 
-# Failed checks that people are shown; the details hold all.
+# Number of failed checks that are shown; the details have all.
 _MOST_SIGNALS: Final = 10
 
 
@@ -111,7 +111,7 @@ def _judged_words(
     return explanation, signals, {"details": (*more["details"], stand_in)}
 
 
-# Verdicts that a reader should look at first; digits are ratings.
+# Negative verdicts, which a reader should see first; digits are ratings.
 _BAD: Final[Mapping[str, Severity]] = {
     "contradicted": "critical",
     "unsupported": "critical",
@@ -151,7 +151,7 @@ def _judge_signals(metric: MetricId, found: JudgedScore) -> tuple[EvalSignal, ..
 
 
 def cost_of_row(judged: JudgedRowScores) -> CostTracker:
-    """What judging a row took, all metrics together."""
+    """The calls and tokens of judging a row, over all metrics."""
     tally = Tally()
     for found in judged.values():
         tally.add(found.tally)

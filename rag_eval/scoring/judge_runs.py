@@ -47,7 +47,7 @@ _AT_ONCE: Final = 2
 # busy for many minutes, and nothing of it is written before its end.
 _PIECE_ROWS: Final = 64
 _LOOK_EVERY_S: Final = 0.05
-# What calls in flight get to come to an end after Ctrl-C.
+# Time for calls in flight to finish after Ctrl-C, in seconds.
 _GRACE_S: Final = 5.0
 
 
@@ -154,7 +154,7 @@ class JudgeRun:
 
     @property
     def progress(self) -> JudgeProgress | None:
-        """What judging has taken so far, also in blocks not given back; None without calls."""
+        """Calls and tokens so far, also of blocks not returned yet; None without calls."""
         if self._session is None:
             return None
         tally = self._session.tally
@@ -204,7 +204,7 @@ class JudgeRun:
     def _finished(self, pending: _Pending) -> Iterator[ScoredBlock]:
         """The finished part of the blocks in progress, up to the first unfinished row."""
         if self._judge.unavailable is not None and not self._judge.has_judged:
-            # A judge that never was there has finished nothing, whatever failed before that showed.
+            # A judge that never answered has finished nothing, whatever failed before.
             return
         if self._taken is not None:
             yield self._taken
@@ -230,7 +230,7 @@ class JudgeRun:
 
 
 class _Source:
-    """Blocks up to a fault in the data, which is raised when what came before it was judged."""
+    """Blocks up to a fault in the data, which is raised once the rows before it are judged."""
 
     def __init__(self, blocks: Iterable[ScoredBlock]) -> None:
         self._blocks = iter(blocks)
@@ -338,7 +338,7 @@ def opened_judge(plan: Plan, on_rows: OnRows | None = None) -> Iterator[JudgeRun
             yield JudgeRun(plan, session, session, on_rows)
     finally:
         if cache is not None:
-            # A cache that came open is its owner's to close.
+            # A cache that was passed in open is closed by its owner.
             (cache.close if is_ours else cache.flush)()
 
 
@@ -377,7 +377,7 @@ def dry_judge(plan: Plan) -> Iterator[JudgeRun]:
 
 
 def expected_cost(judging: Judging, report: JudgeReport) -> float | None:
-    """At the first judge's price, where it is known; every judge gets the same prompts."""
+    """At the first judge's price, if it is known; every judge gets the same prompts."""
     tally = Tally()
     for found in report.metrics.values():
         tally.add(found.tally)

@@ -1,4 +1,4 @@
-"""Scored blocks -> judged blocks: what kernels left to a judge, row by row."""
+"""Scored blocks -> judged blocks: the scores that need a judge, row by row."""
 
 from __future__ import annotations
 
@@ -365,7 +365,7 @@ class BlockJudge:
     ) -> JudgedScore:
         """The score on the scale of its column; failures are handled as the caller chose."""
         if found.score is None:
-            # An audit looks at a row that is sure without a judge.
+            # An audit judges a row whose native score is conclusive.
             keeps_native = (
                 self._judging.on_failure == "heuristic"
                 or found.is_audit

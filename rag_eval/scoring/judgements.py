@@ -101,7 +101,7 @@ def combined(
 
 
 def _rank(one: OneJudgement) -> int:
-    """Which judgement speaks for all: the first of the lowest rank."""
+    """The judgement that stands for all: the first of the lowest rank."""
     if one.null_reason == NullReason.JUDGE_INTERRUPTED:
         return 0
     if one.score is not None:

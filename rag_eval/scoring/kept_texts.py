@@ -113,7 +113,7 @@ class PackedRows:
         return extra
 
     def sample(self, row: int) -> dict[str, Any]:
-        """The sample put together again, in the spelling of result files."""
+        """The sample, reassembled in the spelling of result files."""
         batch, place = self.packed(row)
         extra = self._extras.get(row, {})
         sample: dict[str, Any] = {}

@@ -27,12 +27,12 @@ LEAST_CORRELATION: Final = 0.2
 """Below it nothing is said, however sure it is: in a large run any correlation is."""
 
 
-# Where there is no score: rows are sorted, and None has no place among numbers.
+# Stands for no score: rows are sorted, and None cannot be compared with numbers.
 _NONE: Final = math.inf
 
 
 class _Row(NamedTuple):
-    """Length of the answer, and per metric what the judge and the kernels say."""
+    """Length of the answer, and per metric the scores of judge and kernels."""
 
     key: int
     length: int

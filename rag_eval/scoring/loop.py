@@ -21,7 +21,7 @@ OpenJudge: TypeAlias = "Callable[[Plan], AbstractContextManager[JudgeRun]]"
 
 
 class Sink(Protocol):
-    """Where scored blocks go."""
+    """Receives scored blocks."""
 
     def add(self, scored: ScoredBlock, first_row: int) -> object:
         """Take a block, whose first row is row ``first_row`` of the run."""
@@ -87,7 +87,7 @@ class ScoringLoop:
         ``prepare`` gets each block before the sinks: what takes long is done there, where Ctrl-C
         can end it. ``open_judge`` opens what stands in for the judges of the plan.
         """
-        # What a judge was asked about is kept: its blocks are short, and prepared in no time.
+        # Judged rows are kept: their blocks are short and quickly prepared.
         held_back = nullcontext if self._plan.judging is None else self._held_back
         with self._noting_its_end(), closing(self._blocks(open_judge)) as blocks:
             scored = next(blocks, None)
@@ -119,7 +119,7 @@ class ScoringLoop:
                     self._pass_on(scored, sinks)
 
     def raise_stopped(self, partial: Any = None) -> None:
-        """Raise what ended the loop early, if anything did, with the results that there are."""
+        """Raise the exception that ended the loop early, if any, with the results so far."""
         if self.stopped is None:
             return
         if partial is None:
@@ -164,7 +164,7 @@ class ScoringLoop:
         return self._native if self._plan.judging is None else self._judged(open_judge)
 
     def _judged(self, open_judge: OpenJudge | None) -> Generator[ScoredBlock, None, None]:
-        # Imported where a judge is asked: an event loop takes longer to import than to score.
+        # Imported only with a judge: importing an event loop takes longer than scoring a row.
         from rag_eval.scoring.judge_runs import opened_judge
 
         first = self.n_rows

@@ -39,7 +39,7 @@ _MOST_COLUMNS: Final = 1000
 _LONGEST_NAME: Final = 64
 _MOST_FILES: Final = 5
 
-# What files of results and of scores have, and samples do not.
+# Fields of result and score files that samples do not have.
 _RESULT_COLUMNS: Final = {"compositeScore", "composite_score"}
 
 
@@ -78,7 +78,7 @@ class Measurability:
     # ------------------------------------------------------------------------------- what is null
 
     def add(self, null_reasons: npt.NDArray[np.uint8]) -> None:
-        """Look at the rows of a block."""
+        """Count the rows of a block."""
         if len(null_reasons):
             self._has_rows = True
             if self._null.any():
@@ -116,7 +116,7 @@ class Measurability:
         null = [name for name in self._plan.columns if self._needs_absent(name, fields)]
         is_fine = all(self._is_left_out(name, fields) for name in null)
         if not self._allowed and (not is_fine or len(null) == len(self._plan.columns)):
-            return ""  # an error says it
+            return ""  # the error says so
         return not_measured_text({metric: self._reason(metric, fields) for metric in null})
 
     def _reason(self, metric: MetricId, found: Sequence[FieldMap]) -> str:
@@ -208,7 +208,7 @@ class Measurability:
         return list(dict.fromkeys(n for spec in specs for n in spec.fields if n != _TRUTH))
 
     def check_fields(self, found: FoundFields) -> None:
-        """Raise an InputError for fields that no row can do without, where no row can be scored."""
+        """Raise an InputError for required fields if no row can be scored without them."""
         lacking = _absent(self._wanted_fields(), found.fields)
         if lacking:
             specs = [self._plan.specs[metric] for metric in self._plan.native_columns]
@@ -306,7 +306,7 @@ class Measurability:
     def _without(
         self, scored: Sequence[MetricId], *, can_allow: bool, which: str = "it"
     ) -> list[str]:
-        """How to score what can be scored."""
+        """Advice on how to score the rows that can be scored."""
         ways = []
         if scored:
             given = f"metrics={list(scored)!r}", f"--metrics {','.join(scored)}"
@@ -386,7 +386,7 @@ def _absent(names: Iterable[str], fields: FieldMap) -> list[str]:
 
 
 def _absent_in_all(names: Iterable[str], found: Sequence[FieldMap]) -> list[str]:
-    """Those fields that no file has; none where it is not known what files have."""
+    """Those fields that no file has; empty if the fields of files are unknown."""
     return [name for name in names if found and all(_absent([name], one) for one in found)]
 
 

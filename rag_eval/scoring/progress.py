@@ -1,4 +1,4 @@
-"""Progress reports of a long run, thinned out to what a person can see."""
+"""Progress reports of a long run, limited to a rate that a person can follow."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # What was estimated is known now.
+        # The estimate is replaced by the true number.
         last = (self._completed, None if self._total is None else self._completed)
         try:
             if error is None and (self._reported, self._judging_reported) != (last, self._judging):

@@ -39,7 +39,7 @@ class RepeatedTexts:
                     self._seen[name][value] = self._seen[name].get(value, 0) + 1
 
     def note(self) -> str:
-        """What to tell the user; empty where hardly a row repeats another."""
+        """The message for the user; empty if hardly any row repeats another."""
         first = "the first " if self._n_rows == _LOOKED_AT else ""
         for name, what in ((DOCUMENT, "contexts"), ("question", "a question")):
             sizes = self._seen[name].values()

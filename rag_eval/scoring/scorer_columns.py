@@ -61,7 +61,7 @@ def _checked(chosen: ChosenScorer, fields: Fields) -> Scored:
 
 
 def row_faults(rows: SampleBlock, plan: Plan) -> dict[int, str]:
-    """What is wrong with rows for the scorers of a plan, by their places in the block."""
+    """The faults of rows for the scorers of a plan, by their places in the block."""
     found = {}
     for index in range(len(rows)):
         try:

@@ -28,7 +28,7 @@ _BLOCK_ROWS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class KeptRow:
-    """A row with all that it takes to explain it later.
+    """A row with everything needed to explain it later.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ def histograms(
 
 
 def _counted(values: _Floats, low: float, high: float) -> npt.NDArray[np.int64]:
-    # What a file says of its scores need not be so.
+    # A file may be wrong about its scores.
     measured = np.clip(values[~np.isnan(values)], low, high)
     bins = np.floor((measured - low) / (high - low) * N_BINS).astype(np.int64)
     return np.bincount(np.clip(bins, 0, N_BINS - 1), minlength=N_BINS)

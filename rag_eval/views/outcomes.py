@@ -26,7 +26,7 @@ _SAMPLES: Final = "samples"
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """One of the things that a row failed by.
+    """One reason why a row failed.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Outcome:
     Attributes
     ----------
     group : str
-        Of what it is a part: ``gates``, or the file of samples.
+        What it is part of: ``gates``, or the file of samples.
     name : str
         ``min_mean faithfulness``, or of a row its place and id.
     status : {"passed", "failed", "error", "skipped"}

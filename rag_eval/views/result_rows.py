@@ -48,7 +48,7 @@ class RawRow(NamedTuple):
         return ViewedRow(number=self.number, name=name, id=known, result=self.result())
 
     def result(self) -> EvalResult:
-        """Read; an InputError names file, row and field."""
+        """The parsed result; an InputError names file, row and field."""
         try:
             return read_row(self.value)
         except InputError as error:
@@ -68,12 +68,12 @@ def raw_rows(file: ResultFile) -> Iterator[RawRow]:
 
 
 def is_interrupted(file: ResultFile) -> bool:
-    """The run ended before its samples did; known when all rows have been read."""
+    """Whether the run ended before all samples were scored; known when all rows were read."""
     return file.said.get("interrupted") is True
 
 
 def n_skipped(file: ResultFile) -> int:
-    """Samples that the run left out as invalid; known when all rows have been read."""
+    """Number of samples that the run skipped as invalid; known when all rows were read."""
     try:
         return Fields(file.said).count("nSkipped")
     except InputError as error:
@@ -180,7 +180,7 @@ def overview(file: ResultFile, n_worst: int, cluster_by: str | None = None) -> O
         score = result.composite_score
         if score is None or not n_worst:
             continue
-        entry = (-score, -row.number, row)  # no two have one number: rows are not compared
+        entry = (-score, -row.number, row)  # numbers differ, so that rows are never compared
         if len(heap) < n_worst:
             heapq.heappush(heap, entry)
         elif entry > heap[0]:

@@ -16,7 +16,7 @@ from rag_eval.stats.intervals import Interval
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How scores are spread.
+    """The distribution of scores.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewedRow:
-    """One row with what is said about it.
+    """One row with its explanation.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class SliceView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """All that reports are made of.
+    """Everything that reports show.
 
     Attributes
     ----------

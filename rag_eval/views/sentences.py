@@ -80,7 +80,7 @@ class SentenceView(NamedTuple):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What contexts have otherwise, or not: ``the sentence says 50, the context 40``."""
+        """What the contexts contradict or lack: ``the sentence says 50, the context 40``."""
         return tuple(missing_words(self, "context"))
 
 
@@ -111,7 +111,7 @@ def sentences_of_rows(
 
 
 def answer_sentences(result: EvalResult) -> tuple[SentenceView, ...]:
-    """Sentences of the answer, in order; none where it or the contexts are not there."""
+    """Sentences of the answer, in order; empty without an answer or contexts."""
     return _sentences(result, text_of(result, "answer"), "").answer
 
 
@@ -180,7 +180,7 @@ def _by_evidence(
 
 
 def _fits(evidence: Sequence[SentenceEvidence], text: str, contexts: Sequence[str]) -> bool:
-    """Whether it is of these texts, which may have been changed in a file, or cut."""
+    """Whether the evidence is of these texts, which may have been changed in a file, or cut."""
     end = 0
     for found in evidence:
         begin, stop = found.span
