@@ -234,6 +234,11 @@ class JudgeReport:
         return sum(found.n_judged for found in self.metrics.values())
 
     @property
+    def repeats(self) -> dict[MetricId, RepeatMoments]:
+        """Of each metric that a single judge scored, how far its repeats of a row differ."""
+        return {name: one.repeats for name, one in self.metrics.items() if one.repeats.n_rows}
+
+    @property
     def budget_reached(self) -> bool:
         """Rows were left without a judgement because a budget was reached."""
         return any("judge_budget" in found.failures for found in self.metrics.values())

@@ -60,6 +60,7 @@ class RunKeeper:
             signature=result.signature,
             n_judgements=0 if judging is None else judging.n_wanted,
             n_failed_judgements=0 if judging is None else judging.n_failed,
+            repeats={} if judging is None else judging.repeats,
         )
         return self._store.add(
             run,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from rag_eval.plumbing import json_text
 from rag_eval.results.verdicts import NOT_JUDGED, judge_rows
 from rag_eval.runs.dataset_hash import DatasetHash, is_id, known_digests
 from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
+from rag_eval.stats.repeat_noise import RepeatMoments
 
 
 class KeptRows:
@@ -88,6 +90,7 @@ class KeptRows:
         signature: Signature | None = None,
         n_judgements: int = 0,
         n_failed_judgements: int = 0,
+        repeats: Mapping[MetricId, RepeatMoments] | None = None,
     ) -> ScoredRun:
         """All rows as a run."""
         metrics = self._plan.columns
@@ -117,6 +120,7 @@ class KeptRows:
             lower_is_better=frozenset(m for m in metrics if not higher_is_better(m)),
             n_judgements=n_judgements,
             n_failed_judgements=n_failed_judgements,
+            repeats=repeats or {},
         )
 
 

@@ -290,7 +290,7 @@ def run_of_result(
 
 def _repeats_of(result: BatchEvalResult) -> dict[MetricId, RepeatMoments]:
     if result.judging is not None:
-        return {name: found.repeats for name, found in result.judging.metrics.items()}
+        return result.judging.repeats
     if isinstance(result.results, Results):
         return {}
     found: dict[MetricId, RepeatMoments] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple, fields
 from typing import Any, Final
 
 import numpy as np
@@ -19,12 +20,16 @@ from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.runs.dataset_hash import UNKNOWN
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId, NullReason
+from rag_eval.stats.repeat_noise import RepeatMoments
 
 _MATRICES: Final = {"scores": "<f8", "null_reasons": "<u1", "metric_passed": "<i1"}
 _COLUMNS: Final = {"composite": "<f8", "passed": "<i1"}
-# A run without them has no such part.
+# A run without them has no such parts.
 _DIGESTS: Final = "digests"
 _DIGEST_KIND: Final = "<u4"
+_REPEATS: Final = "repeats"
+_REPEATED: Final = "repeated_metrics"
+_MOMENTS: Final = tuple(field.name for field in fields(RepeatMoments))
 _NO_TEXT: Final = -1
 # Twice as fast as the default, for a tenth more bytes.
 _LEVEL: Final = 3
@@ -59,6 +64,11 @@ def parts_of(run: ScoredRun) -> dict[str, bytes]:
         parts[_DIGESTS] = _packed_array(
             run.digests, (shape[0], len(UNKNOWN)), _DIGEST_KIND, _DIGESTS
         )
+    if run.repeats:
+        moments = np.array([astuple(found) for found in run.repeats.values()], np.float64)
+        shape = (len(run.repeats), len(_MOMENTS))
+        parts[_REPEATED] = _packed_texts(list(run.repeats), "repeats")
+        parts[_REPEATS] = _packed_array(moments, shape, "<f8", "repeats")
     return parts
 
 
@@ -94,6 +104,7 @@ def run_of_parts(
             found = _unpacked_array(parts[_DIGESTS], (len(UNKNOWN), n_rows), _DIGEST_KIND)
             arrays[_DIGESTS] = found.T.copy()
         _check_values(arrays)
+        repeats = _unpacked_repeats(parts) if _REPEATED in parts else {}
     except (KeyError, ValueError, TypeError, IndexError, zlib.error) as error:
         raise InputError(f"the stored rows are damaged: {error}") from None
     return ScoredRun(
@@ -104,9 +115,23 @@ def run_of_parts(
             column: values[place * n_rows : (place + 1) * n_rows]
             for place, column in enumerate(names)
         },
+        repeats=repeats,
         **arrays,
         **others,
     )
+
+
+def _unpacked_repeats(parts: Mapping[str, bytes]) -> dict[MetricId, RepeatMoments]:
+    names = [str(name) for name in _unpacked_texts(parts[_REPEATED])]
+    moments = _unpacked_array(parts[_REPEATS], (len(_MOMENTS), len(names)), "<f8").T
+    n_rows, n_scores, inverse_counts, within, _, squares = moments.T
+    sound = (n_rows >= 1) & (n_scores >= n_rows) & (inverse_counts > 0) & (within >= 0)
+    if not (np.isfinite(moments).all() and sound.all() and (squares >= 0).all()):
+        raise ValueError("the repeats hold a number that no run can have")
+    return {
+        name: RepeatMoments(int(rows), int(scores), *others)
+        for name, (rows, scores, *others) in zip(names, moments.tolist(), strict=True)
+    }
 
 
 def _flat(columns: Mapping[str, Sequence[str | None]], n_rows: int) -> list[str | None]:

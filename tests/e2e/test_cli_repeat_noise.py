@@ -58,6 +58,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
             judge_style="rating",
             judge_repeat=repeat,
             output=file,
+            store=folder / "runs.db",
         )
     return files
 
@@ -87,6 +88,15 @@ def test_show_and_compare_tell_what_repeats_of_a_judge_add(runs: dict[int, Path]
     compared = " ".join(invoke("compare", runs[1], runs[2], "--force").output.split())
     assert f"the judge scored rows of the new run several times. {text}" in compared
     assert "of the old run several times" not in compared
+
+
+def test_a_gate_from_a_store_tells_it_too(runs: dict[int, Path]) -> None:
+    store = runs[1].with_name("runs.db")
+    gated = invoke("gate", "--store", store, "--run", "latest", "--baseline", runs[2])
+    told = " ".join(gated.output.split())
+    for kind in ("old", "new"):
+        said = f"the judge scored rows of the {kind} run several times. answer_relevance: "
+        assert said + str(noise_of(runs[2])) in told
 
 
 def test_nothing_is_told_of_rows_that_were_scored_once(runs: dict[int, Path]) -> None:

@@ -31,6 +31,7 @@ from rag_eval.runs import store_schema
 from rag_eval.runs.git_state import GitState
 from rag_eval.runs.run_parts import parts_of, run_of_parts
 from rag_eval.runs.store import RunStore
+from rag_eval.stats.repeat_noise import RepeatMoments
 from tests.counted_work import operations
 from tests.stored_runs import SIGNATURE, a_run, assert_same
 from tests.tables import every_row
@@ -115,6 +116,30 @@ def test_a_run_without_rows_or_metrics(store: RunStore, n_rows: int, n_metrics: 
         composite=np.zeros(n_rows),
     )
     assert_same(store.load(store.add(run)), run)
+
+
+def test_repeats_of_a_judge_are_kept(store: RunStore) -> None:
+    """A gate from a store could not say what part of the noise comes from repeats."""
+    moments = RepeatMoments()
+    for scores in ([0.1, 0.4, 0.4], [0.9], [0.3, 0.7]):
+        moments.add(scores)
+    run = a_run(repeats={"faithfulness": moments})
+    kept = store.load(store.add(run))
+    assert_same(kept, run)
+    assert kept.repeat_noise("faithfulness") == moments.noise
+    assert kept.repeat_noise("context_recall") is None
+
+
+@every_row("value", [-1.0, 0.0, math.nan])
+def test_damaged_repeats_are_refused(value: float) -> None:
+    moments = RepeatMoments()
+    moments.add([0.1, 0.4])
+    run = a_run(repeats={"faithfulness": moments})
+    others: dict[str, Any] = {"metrics": run.metrics, "n_rows": len(run)}
+    assert run_of_parts(parts_of(run), **others).repeats == run.repeats
+    moments.inverse_counts = value
+    with pytest.raises(InputError, match="the repeats hold a number that no run can have"):
+        run_of_parts(parts_of(run), **others)
 
 
 def test_the_record_of_a_run(store: RunStore) -> None:
