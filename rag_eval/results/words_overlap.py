@@ -72,7 +72,7 @@ Thousands are made at a time: plain tuples take a tenth of the time of named one
 
 def filled(words: str, values: tuple[object, ...]) -> str:
     """Words with values in their places; a float has three decimals."""
-    texts = (three_decimals(one) if isinstance(one, float) else one for one in values)
+    texts = [three_decimals(one) if type(one) is float else one for one in values]
     return words % tuple(texts)
 
 
@@ -161,9 +161,7 @@ _UNSUPPORTED_SIGNAL: Final = sentence_kind(
     "hallucination_rate", "Answer sentence appears unsupported by any context (max overlap=%s)."
 )
 _LOW_RELEVANCE_SIGNAL: Final = SignalKind.named(
-    "context_precision",
-    "low-relevance-chunks",
-    "info",
+    *("context_precision", "low-relevance-chunks", "info"),
     "Context chunk(s) with low relevance (< 0.3): indices [%s].",
 )
 _LOW_SCORES: Final[dict[MetricId, SignalKind]] = {
@@ -204,6 +202,11 @@ class RowFacts:
                     answer[begin:end].decode("utf-8", "surrogatepass") for begin, end in spans
                 ]
         return self.claims[index]
+
+    def unquoted(self) -> RowFacts:
+        """The same without quotes."""
+        facts = self.details, self.settings, self.answer, self.n_contexts
+        return RowFacts(*facts, self.has_ground_truth, self.absent, quotes=False)
 
     def said(self, metrics: tuple[MetricId, ...]) -> list[Said]:
         """What is said of the scores of some metrics of a row."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
@@ -410,5 +410,5 @@ def _words_of(
     facts: RowFacts, metrics: Iterable[MetricId], quotes: bool = True
 ) -> dict[MetricId, Words]:
     names = tuple(metrics)
-    told = facts if quotes else replace(facts, quotes=False)
+    told = facts if quotes else facts.unquoted()
     return words_overlap.as_words(dict(zip(names, told.said(names), strict=True)))
