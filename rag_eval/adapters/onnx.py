@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -103,6 +104,8 @@ def create_onnx_verifier(folder: str | PathLike[str], **settings: Any) -> OnnxVe
 class OnnxVerifier(Verifier):
     """A verifier that runs an ONNX model; made by :func:`create_onnx_verifier`."""
 
+    is_native = True
+
     def __init__(self, folder: ModelFolder, given: Mapping[str, Any]) -> None:
         runtime = package("onnxruntime", _PURPOSE, "verifier")
         tokenizers = package("tokenizers", _PURPOSE, "verifier")
@@ -122,6 +125,8 @@ class OnnxVerifier(Verifier):
         self._tokenizer = loaded_tokenizer(tokenizers, folder, settings["prompt"])
         self._n_special: int = self._tokenizer.num_special_tokens_to_add(is_pair=True)
         self._padding = padding_of(self._tokenizer)
+        self._run_options = runtime.RunOptions
+        self._running: dict[int, Any] = {}
         self._session = loaded_session(runtime, folder, settings["threads"])
         self._inputs = {one.name: INPUT_TYPES.get(one.type) for one in self._session.get_inputs()}
         self._output = checked_output(self._session, folder)
@@ -210,8 +215,22 @@ class OnnxVerifier(Verifier):
             filled["attention_mask"][row, :size] = 1
             filled["token_type_ids"][row, :size] = one.types
         inputs = {name: filled[name].astype(kind) for name, kind in self._inputs.items()}
-        (output,) = self._session.run([self._output], inputs)
+        (output,) = self._run(inputs)
         return self._read_output(np.asarray(output, np.float64), tokens)
+
+    def _run(self, inputs: Mapping[str, Any]) -> Any:
+        thread, options = threading.get_ident(), self._run_options()
+        self._running[thread] = options
+        try:
+            return self._session.run([self._output], inputs, options)
+        finally:
+            del self._running[thread]
+
+    def cancel(self, thread: int) -> None:
+        """See :meth:`rag_eval.judge.Verifier.cancel`."""
+        options = self._running.get(thread)
+        if options is not None:
+            options.terminate = True
 
     def _read_output(self, output: _Floats, tokens: Sequence[_Tokens]) -> list[float]:
         reading, n_rows = self._reading, len(tokens)

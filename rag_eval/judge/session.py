@@ -203,6 +203,8 @@ class JudgeSession:
 
     def close(self) -> None:
         """Release the threads that called judges; no question may follow."""
+        if self.verifying is not None:
+            self.verifying.close()
         self._threads.close()
 
     def __enter__(self) -> Self:

@@ -87,6 +87,9 @@ class Verifier:
         For a value that cannot be.
     """
 
+    is_native = False
+    """Whether its calls are of compiled code, which must not run when the process ends."""
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -130,6 +133,9 @@ class Verifier:
         """What the function returns for some windows, or an awaitable of it."""
         pairs = [(window.premises, window.claim) for window in windows]
         return self.function(pairs) if self.takes_batches else self.function(*pairs[0])
+
+    def cancel(self, thread: int) -> None:
+        """End the call that a thread is in, if it can be ended."""
 
     def read(self, found: Any, n_windows: int) -> list[float]:
         """The probabilities in what the function returned, checked.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn, Protocol
@@ -24,6 +26,10 @@ _ENTRY: Final = "verifier.1"
 _BATCHES_AHEAD: Final = 2
 # After this many failures without a single probability, the verifier is unavailable.
 _DEAD_AFTER: Final = 20
+
+# A model is asked to end between two of its operators; a tokenizer is not asked.
+_GRACE_S: Final = 10.0
+_LOOK_EVERY_S: Final = 0.05
 
 _Asked = tuple[Window, "asyncio.Future[float]"]
 
@@ -98,6 +104,9 @@ class Verifying:
         self._n_asking = 0
         self._n_failed = 0
         self._has_answered = False
+        self._back = threading.Condition()
+        self._calling: set[int] = set()
+        self._is_closed = False
 
     async def support(self, premises: Sequence[str], claim: str, tally: Tally) -> Support:
         """How probable it is that the texts support the claim, and which part of them decided.
@@ -131,9 +140,7 @@ class Verifying:
         self._n_preparing += 1
         try:
             async with self._preparing:
-                windows = await self._threads.call(
-                    lambda texts: self._verifier.windows(*texts), (premises, claim)
-                )
+                windows = await self._threads.call(self._prepared, (premises, claim))
         except Exception as error:
             raise fault_of(error, "the verifier") from error
         finally:
@@ -215,10 +222,43 @@ class Verifying:
         if self._is_async:
             found = await self._coroutines.call(self._verifier.ask(windows))
         else:
-            found = await self._threads.call(self._verifier.ask, windows)
+            found = await self._threads.call(self._in_thread, (self._verifier.ask, windows))
             if inspect.isawaitable(found):
                 found = await self._coroutines.call(found)
         return self._verifier.read(found, len(windows))
+
+    def _prepared(self, texts: tuple[Sequence[str], str]) -> list[Window]:
+        found: list[Window] = self._in_thread((lambda two: self._verifier.windows(*two), texts))
+        return found
+
+    def _in_thread(self, call: tuple[Callable[[Any], Any], Any]) -> Any:
+        """A call on its thread, which is known until it is back."""
+        function, argument = call
+        thread = threading.get_ident()
+        with self._back:
+            if self._is_closed:
+                raise JudgeFailure("interrupted", "the run was stopped")
+            self._calling.add(thread)
+        try:
+            return function(argument)
+        finally:
+            with self._back:
+                self._calling.discard(thread)
+                self._back.notify_all()
+
+    def close(self) -> None:
+        """End the calls of a model that nobody waits for, and wait for a while until they are back.
+
+        A process that ends while one of them runs would be aborted by it.
+        """
+        with self._back:
+            self._is_closed = True
+            end = time.monotonic() + _GRACE_S
+            while self._verifier.is_native and self._calling and time.monotonic() < end:
+                # Again and again: a call may be about to begin.
+                for thread in self._calling:
+                    self._verifier.cancel(thread)
+                self._back.wait(_LOOK_EVERY_S)
 
     def _end_run(self, message: str) -> NoReturn:
         self._ending.come(lambda: JudgeUnavailableError(message), final=True)

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -150,9 +151,9 @@ def test_padding_is_marked_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
         run_model = verifier._session.run
 
-        def run(self, outputs: list[str], inputs: dict[str, Any]) -> Any:
+        def run(self, outputs: list[str], inputs: dict[str, Any], options: Any) -> Any:
             given.append(inputs)
-            return type(self).run_model(outputs, inputs)
+            return type(self).run_model(outputs, inputs, options)
 
     monkeypatch.setattr(verifier, "_session", Session())
     verifier.ask([*verifier.windows(["w1 w2 w3"], "w4 w5"), *verifier.windows(["w1"], "w2")])
@@ -161,6 +162,28 @@ def test_padding_is_marked_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert inputs["attention_mask"].tolist() == [[1] * 8, [1] * 5 + [0] * 3]
     assert inputs["token_type_ids"].tolist() == [[0] * 5 + [1] * 3, [0] * 3 + [1] * 2 + [0] * 3]
     assert inputs["input_ids"][1, 5:].tolist() == [0] * 3
+
+
+def test_a_call_that_nobody_waits_for_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that ended while the model ran was aborted."""
+    verifier = create_onnx_verifier(made(tmp_path))
+    run_model = verifier._session.run
+
+    class Session:
+        def run(self, *arguments: Any) -> Any:
+            verifier.cancel(threading.get_ident())
+            return run_model(*arguments)
+
+    windows = verifier.windows(["w1"], "w2")
+    verifier.cancel(threading.get_ident())  # nothing runs yet
+    before = verifier.ask(windows)
+    with monkeypatch.context() as changed:
+        changed.setattr(verifier, "_session", Session())
+        with pytest.raises(Exception, match="terminate flag"):
+            verifier.ask(windows)
+    assert verifier.ask(windows) == before
 
 
 def test_rows_share_batches_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

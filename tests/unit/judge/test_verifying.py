@@ -269,6 +269,29 @@ def test_ctrl_c_keeps_the_rows_before_it_and_their_claims(tmp_path: Path) -> Non
     assert set(first.asked) & set(second.asked) == {"Thing 20 is red."}
 
 
+def test_calls_of_compiled_code_are_back_when_a_run_ends() -> None:
+    events: list[str] = []
+    cancelled = threading.Event()
+
+    def endless(premises: Sequence[str], claim: str) -> float:
+        _thread.interrupt_main()
+        cancelled.wait()
+        events.append("back")
+        return 1.0
+
+    class Native(Verifier):
+        is_native = True
+
+        def cancel(self, thread: int) -> None:
+            assert thread in {one.ident for one in threading.enumerate()} - {threading.get_ident()}
+            cancelled.set()
+
+    with pytest.raises(Interrupted):
+        verified([row(n) for n in range(3)], Native(endless, name="native"))
+    events.append("over")
+    assert events == ["back", "over"]
+
+
 # ------------------------------------------------------------------------------- what is refused
 
 
