@@ -79,7 +79,7 @@ class FileOrigin:
         return f"{self.source}, {self.place(self.numbers[index], sample)}"
 
     def add_fault(self, number: int, sample: object, fault: str) -> None:
-        """Note that a row holds no sample."""
+        """Note that a row is not a sample."""
         self.faults.append(RowFault(number, self.place(number, sample), fault))
 
     def taken(self, indices: Sequence[int]) -> FileOrigin:
@@ -101,7 +101,7 @@ class SampleBlock(Protocol):
     origin : FileOrigin or None
         Where its rows come from, when that is not the caller's object.
     n_bytes : int
-        How long its texts are, about.
+        Approximate length of its texts.
     absent : frozenset of str
         Fields that no row of the source has and that the overlap profile is to do without.
     """
@@ -146,7 +146,7 @@ class SampleBlock(Protocol):
         ...
 
     def fault(self, index: int, needs: FieldNeeds) -> str | None:
-        """What is wrong with one row; None when it can be scored."""
+        """The fault of one row; None if it can be scored."""
         ...
 
     def taken(self, indices: Sequence[int]) -> SampleBlock:

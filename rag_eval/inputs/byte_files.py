@@ -158,7 +158,7 @@ class ByteFile:
             yield line if n_lines else line.removeprefix(_BOM)
 
     def content(self) -> bytes:
-        """All that is left of the file, without a byte order mark.
+        """The rest of the file, without a byte order mark.
 
         Raises
         ------
@@ -219,11 +219,11 @@ class ByteFile:
         )
 
     def encoding_hint(self, content: bytes) -> str:
-        """What to do about content that is not UTF-8, to be put after what is wrong with it."""
+        """The remedy for content that is not UTF-8, to follow the description of the fault."""
         return encoding_hint(content, has_option=self._can_be_raised)
 
     def check_encoding(self) -> None:
-        """Raise an InputError for text in UTF-16, which would be read as lines of noise."""
+        """Raise an InputError for text in UTF-16, which would be read as garbage."""
         head = self.head(4)
         if hint := utf_16_hint(head, has_option=self._can_be_raised):
             raise InputError(f"{self.source} is in UTF-16, not in UTF-8{hint}")

@@ -1,4 +1,4 @@
-"""Values of files, looked at one by one.  In: a record and a key.  Out: the value, or a fault."""
+"""Values of files, checked one by one.  In: a record and a key.  Out: the value, or a fault."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Record:
         self._faults.append(Fault(self.place(key), wanted, described(value)))
 
     def get(self, key: str) -> Any:
-        """A value, or a mark that there is none."""
+        """A value, or a marker if there is none."""
         found = [self._values[name] for name in _spellings(key) if name in self._values]
         if len(found) > 1 and any(value != found[0] for value in found[1:]):
             self.note(key, "the same in both spellings", found[0])
@@ -162,7 +162,7 @@ class Record:
         return default
 
     def child(self, value: Mapping[str, Any], place: str) -> Record:
-        """A mapping inside of this one."""
+        """A mapping inside this one."""
         return Record(value, place, self._faults)
 
     def check_names(self, known: tuple[str, ...]) -> None:

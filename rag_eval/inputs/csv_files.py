@@ -36,14 +36,14 @@ class CsvRow(NamedTuple):
 
 
 def width_fault(cells: Sequence[str], header: Sequence[str]) -> str:
-    """What is wrong when a row has more or fewer cells than there are columns."""
+    """The fault of a row with more or fewer cells than there are columns."""
     if len(cells) == len(header):
         return ""
     return f"{counted(len(cells), 'cell')}, but the header names {counted(len(header), 'column')}"
 
 
 def separator_of(name: str | Path) -> str | None:
-    """What is between the cells of a file of this name; None if its first line tells."""
+    """The separator for a file of this name; None if its first line decides."""
     return "\t" if plain_name(name).endswith(".tsv") else None
 
 
@@ -109,12 +109,12 @@ class CsvTable:
                 yield CsvRow(cells, self._line)
 
     def width_fault(self, row: CsvRow) -> str:
-        """What is wrong when a row has more or fewer cells than there are columns."""
+        """The fault of a row with more or fewer cells than there are columns."""
         return width_fault(row.cells, self.header)
 
 
 def _separator(line: str) -> str:
-    """What is between the names of columns: a comma, unless there is none.
+    """The separator of the header: a comma, unless there is none.
 
     Spreadsheets write semicolons where a comma is in numbers.
     """

@@ -107,7 +107,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _rows(sheet: Any) -> Iterator[CsvRow]:
-    # What a file says of its size may be wrong, or meant to be.
+    # The size that a file states may be wrong, on purpose or not.
     sheet.reset_dimensions()
     rows = enumerate(sheet.iter_rows(max_row=_MOST_ROWS, values_only=True))
     while True:

@@ -18,7 +18,7 @@ _PROBE_BYTES: Final = 1 << 16
 
 
 class FileState(NamedTuple):
-    """What a file system tells of a file.
+    """The attributes of a file by which a change is noticed.
 
     Whoever writes to a file can set back the time of its last change; nobody the time at which
     that, or anything else the file system tells of it, was changed.

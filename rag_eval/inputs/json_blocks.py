@@ -248,7 +248,7 @@ class JsonBlock:
         return self.as_rows().plain_rows(names)
 
     def fault(self, index: int, needs: FieldNeeds) -> str | None:
-        """What is wrong with one row; None when it can be scored."""
+        """The fault of one row; None if it can be scored."""
         return self.as_rows().fault(index, needs)
 
     def taken(self, indices: Sequence[int]) -> RowBlock:

@@ -79,7 +79,7 @@ def _has_bad_byte(text: str) -> bool:
 
 
 def _line_fault(line: str, error: ValueError) -> str:
-    """What is wrong with a line that is not JSON, and what to do about it."""
+    """The fault of a line that is not JSON, and the remedy."""
     line = line.strip()
     if line in ("[", "{", "[{"):
         return (
@@ -92,7 +92,7 @@ def _line_fault(line: str, error: ValueError) -> str:
 
 
 def cut_hint(error: ValueError) -> str:
-    """What to do where a text ends in the middle of a value, else an empty string."""
+    """The remedy for a text that ends in the middle of a value; otherwise empty."""
     if isinstance(error, json.JSONDecodeError) and (
         error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
     ):
@@ -101,7 +101,7 @@ def cut_hint(error: ValueError) -> str:
 
 
 def non_finite_fault(value: object) -> str:
-    """What is wrong when a number in ``value`` is NaN or infinite, else an empty string."""
+    """The fault if a number in ``value`` is NaN or infinite; otherwise empty."""
     found: list[float] = []
 
     def is_non_finite(item: object) -> bool:

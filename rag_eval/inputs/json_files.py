@@ -121,7 +121,7 @@ class _LineReader:
 
     @property
     def n_lines(self) -> int:
-        """How many lines came so far."""
+        """Number of lines so far."""
         return self._line
 
     def blocks(self, buffer: bytearray, end: int) -> LineRows:

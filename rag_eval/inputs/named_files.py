@@ -1,4 +1,4 @@
-"""What a caller names as the data -> its files, in the order in which they are read."""
+"""A name of data from the caller -> its files, in the order in which they are read."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check_format(path: str | Path) -> None:
 
 
 def total_size(paths: Sequence[str | Path]) -> int:
-    """Bytes of the files together; 0 if that cannot be said."""
+    """Total bytes of the files; 0 if unknown."""
     try:
         return sum(Path(path).stat().st_size for path in paths if not is_standard_input(path))
     except OSError:

@@ -1,4 +1,4 @@
-"""Samples in memory, whatever holds them -> blocks of rows."""
+"""Samples in memory, in any container -> blocks of rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHAPED_ROWS = 16
 
 
 class FieldNames(NamedTuple):
-    """What the caller says about the names of fields; see :func:`field_map`."""
+    """The caller's options for names of fields; see :func:`field_map`."""
 
     schema: str | None = None
     mapping: Mapping[str, str] | None = None
@@ -272,7 +272,7 @@ def named_fields(samples: Sequence[Any] | FirstKept, names: FieldNames) -> list[
 
 
 def row_count(samples: object) -> int | None:
-    """How many samples there are, where that can be said without computing them."""
+    """Number of samples, if it is known without computing them."""
     # The length of a relation of duckdb is a query: it would run twice, or read what can be read
     # once.
     if isinstance(samples, Sized) and (_is_frame(samples) or not is_table(samples)):

@@ -1,4 +1,4 @@
-"""Fences.  In: texts that others wrote.  Out: the same texts between marks they cannot know.
+"""Fences.  In: texts from data.  Out: the same texts between marks that they cannot know.
 
 A server may read some letters of a text as the end of a turn, and some characters do not show what
 a judge reads.  Those, and no others, are changed:

@@ -1,4 +1,4 @@
-"""Functions and coroutines of others, called so that none of them can hold up who waits.
+"""Functions and coroutines of others, called so that none of them can block the caller.
 
 Plain functions run on threads. A thread cannot be stopped, and a coroutine may catch its
 cancellation and go on: what is not back in time is left behind, and what it gives in the end is
@@ -25,7 +25,7 @@ _GRACE_S: Final = 1.0
 
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:
-    """Whether a call gives a coroutine and so need not be made on a thread."""
+    """Whether a call returns a coroutine and so needs no thread."""
     inner: Any = function
     while isinstance(inner, partial):
         inner = inner.func
@@ -114,7 +114,7 @@ class ThreadCalls:
 
     @property
     def late_replies(self) -> int:
-        """Calls that ended when nobody waited for them any more."""
+        """Number of calls that ended after their caller had stopped waiting."""
         return self._crew.late_replies
 
     async def call(self, function: Callable[[Any], Any], argument: Any) -> Any:
@@ -134,7 +134,7 @@ class ThreadCalls:
         return (await done).given()
 
     def close(self) -> None:
-        """Let the threads end, each when it is back."""
+        """Let the threads end, each when its call returns."""
         self._ended()
 
     def _start_thread(self) -> None:

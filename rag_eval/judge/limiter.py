@@ -26,7 +26,7 @@ _TICK_S = 0.001
 
 
 class Bucket:
-    """A rate per minute, as a bucket that fills evenly and holds a second's worth; None is no rate.
+    """A rate per minute: a bucket that fills evenly and holds a second's worth; None is no limit.
 
     It can be overdrawn: what a call takes is known when it ends. The next then waits longer, so
     the rate holds over time.
@@ -49,7 +49,7 @@ class Bucket:
         return max(0.0, (wanted - self._level) / self._rate)
 
     def take(self, amount: float) -> None:
-        """Take out so much, whether it is there or not; a negative amount is given back."""
+        """Take an amount, even if the bucket has less; a negative amount is returned to it."""
         self._level -= amount
 
 
@@ -84,17 +84,17 @@ class Pace:
         return self._epoch
 
     def end(self) -> None:
-        """Count a call that ended, whatever came of it."""
+        """Count a call that ended, successful or not."""
         self._in_flight -= 1
 
     def succeeded(self, epoch: int) -> None:
-        """A reply came: one more call at a time per round of calls."""
+        """After a reply, allow one more call in flight per round of calls."""
         if epoch == self._epoch:
             self.allowed = min(float(self._most), self.allowed + 1.0 / self.allowed)
             self._limited_in_a_row = 0
 
     def limited(self, epoch: int, retry_after_s: float | None) -> None:
-        """The server limits the rate: half as many, and none before it wants to be asked again."""
+        """After a rate limit, allow half as many calls, and none before the server's wait ends."""
         if epoch == self._epoch:
             self._epoch += 1
             self.allowed = max(1.0, self.allowed / 2.0)
@@ -200,7 +200,7 @@ class Slots:
         self._admit()
 
     def _admit(self) -> None:
-        """Let go who may, oldest first; set the alarm for the next who only has to wait."""
+        """Release waiting asks, oldest first; set the alarm for the next that only has to wait."""
         shortest = 0.0
         while shortest <= 0:
             shortest = math.inf

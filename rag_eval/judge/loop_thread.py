@@ -18,7 +18,7 @@ from rag_eval.plumbing.interrupts import result_of, uninterrupted, wait_for
 Result = TypeVar("Result")
 Job: TypeAlias = Callable[[], Awaitable[None]]
 
-# What a cancelled coroutine has to come to an end.
+# Time for a cancelled coroutine to finish, in seconds.
 _GRACE_S: Final = 5.0
 
 
@@ -34,7 +34,7 @@ class _Owner:
         os.register_at_fork(after_in_child=self._renew_lock)
 
     def _renew_lock(self) -> None:
-        # Another thread of the parent may have held it.
+        # Another thread of the parent may hold it.
         self._lock = threading.Lock()
 
     def loop(self) -> asyncio.AbstractEventLoop:

@@ -30,7 +30,7 @@ _REGEX_BYTES: Final = 1 << 18
 
 
 class SchemaError(NamedTuple):
-    """Where a value departs from a schema, and how; the message has at most 80 characters."""
+    """A violation of a schema: its place, and a message of at most 80 characters."""
 
     path: str
     message: str

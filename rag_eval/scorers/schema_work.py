@@ -1,4 +1,4 @@
-"""What checking against a schema costs.  In: a JSON Schema.  Out: a bound on work per value.
+"""The cost of checks against a schema.  In: a JSON Schema.  Out: a bound on work per value.
 
 Validators try every alternative, so a schema of a few lines can ask for more steps than there are
 atoms: alternatives within alternatives, or two references to itself. Their number on the way to

@@ -189,7 +189,7 @@ def _found(name: Coefficient, left: Column, right: Column) -> float | None:
 
 
 def _both(left: Column, right: Column) -> tuple[Floats, Floats, Flags]:
-    """The rows that both have rated, and which these are."""
+    """The rows that both raters rated, and their places."""
     if len(left) != len(right):
         raise InputError(f"two raters must have rated the same rows, got {len(left)}, {len(right)}")
     try:

@@ -39,7 +39,7 @@ class ChangePoint(JsonRecord):
 def change_points(
     values: npt.ArrayLike, *, alpha: float = 0.05, n_resamples: int = 999, seed: int = 0
 ) -> list[ChangePoint]:
-    """Where the mean of a sequence changed.
+    """The places where the mean of a sequence changed.
 
     The sequence is cut where the means of both sides differ most, if at most ``alpha`` of all
     orders of its numbers have a cut that differs as much; then each part in the same way. If the
@@ -100,7 +100,7 @@ def _best_cut(part: Floats, n_resamples: int, generator: np.random.Generator) ->
     place = int(observed.argmax())
     orders = generator.permuted(np.tile(centred, (n_resamples, 1)), axis=1)
     largest = _differences(orders).max(axis=1)
-    # Sums of the same numbers in another order differ in their last bits.
+    # Sums of the same numbers in another order can differ in their last bits.
     extreme = int(np.count_nonzero(largest >= observed[place] * (1 - 1e-9)))
     return place + FEWEST, (1 + extreme) / (1 + n_resamples)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rag_eval.stats.arrays import Floats, Whole
 
-# Sums of scores that are all equal are what rounding leaves.
+# If all scores are equal, sums of deviations are rounding errors.
 _NO_VARIANCE: Final = 1e-24
 
 FEWEST_CLUSTERS: Final = 5

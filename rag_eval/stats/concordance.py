@@ -62,7 +62,7 @@ def _tied_pairs(values: npt.NDArray[np.inexact], weights: Weights) -> Weights:
 
 def _rising_pairs(left: Floats, right: Floats, weights: Weights) -> Weights:
     """Pairs of rows where one is larger than the other in both columns."""
-    # Among equals on the left the largest first: then only rising pairs rise in this order.
+    # Ties on the left are in falling order, so that only rising pairs rise in this order.
     order = np.lexsort((-right, left))
     found = np.zeros(len(weights), np.int64)
     for places, is_first, starts in _merges(right[order]):

@@ -19,7 +19,7 @@ _NOTHING_LEFT: Final = 1e-12
 
 
 def one_each(n_rows: int) -> Weights:
-    """The weighting of the rows as they are, shape (1, R)."""
+    """The weighting in which each row counts once, shape (1, R)."""
     return np.ones((1, n_rows), np.int64)
 
 
@@ -62,7 +62,7 @@ def correlations(left: Floats, right: Floats, weights: Weights) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         lengths = np.sqrt(_products(x, x, weights)) * np.sqrt(_products(y, y, weights))
         found: Floats = _products(x, y, weights) / lengths
-    # A mean that is rounded makes a constant column look as if it moved.
+    # With a rounded mean, a constant column would seem to vary.
     found[~varies(left, left, weights) | ~varies(right, right, weights)] = np.nan
     return np.clip(found, -1.0, 1.0)
 

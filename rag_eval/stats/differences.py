@@ -169,7 +169,7 @@ def independent_difference(
     mean = float(sides[1].mean() - sides[0].mean()) if min(counts) else math.nan
     low = high = None
     if min(counts) > 1:
-        # A rounded mean makes a constant column look as if it moved.
+        # With a rounded mean, a constant column would seem to vary.
         parts = [float(np.ptp(column) and column.var(ddof=1)) / len(column) for column in sides]
         if total := sum(parts):
             shares = [part**2 / (n - 1) for part, n in zip(parts, counts, strict=True)]
@@ -251,7 +251,7 @@ def _with_two(column: Floats, center: float = 0.0) -> Floats:
 
 
 def _jackknife(sums: Floats, sizes: Floats, level: float) -> tuple[float, float] | None:
-    """None if all clusters have one mean: it would be certain of it."""
+    """None if all clusters have the same mean, since the interval would have no width."""
     n_clusters = len(sums)
     mean = float(sums.sum() / sizes.sum())
     apart = _without_each(sums, sizes) - mean
@@ -280,7 +280,7 @@ def _share_moved(sums: Floats, sizes: Floats, largest: float, level: float) -> t
     from scipy.special import betaincinv
 
     n_moved = int(np.count_nonzero(sums))
-    # All moved: nothing is known of the share but that it is at most 1.
+    # All moved: nothing is known about the share except that it is at most 1.
     still = len(sums) - n_moved
     share = float(betaincinv(n_moved + 1, still, (1 + level) / 2)) if still else 1.0
     reach = share * largest * float(sizes.max() / sizes.mean())

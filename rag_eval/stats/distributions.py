@@ -22,7 +22,7 @@ _TINY: Final = 1e-300
 
 
 def t_quantile(probability: float, df: float) -> float:
-    """Where Student's t lies below with a probability.
+    """The quantile of Student's t for a probability.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def t_quantile(probability: float, df: float) -> float:
     InputError
         For a probability out of range.
     """
-    # Its import takes longer than all else here.
+    # Importing it takes longer than everything else here.
     from scipy.special import stdtrit
 
     return float(stdtrit(df, _checked_probability(probability)))
 
 
 def normal_quantile(probability: float) -> float:
-    """Where a standard normal number lies below with a probability above 0 and below 1.
+    """The quantile of the standard normal distribution for a probability above 0 and below 1.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def _checked_probability(probability: float) -> float:
 
 @lru_cache(maxsize=512)
 def student_quantile(share: float, df: float) -> float:
-    """The number that a share of Student's t is below, to about 10 digits.
+    """The quantile of Student's t, to about 10 digits.
 
     Parameters
     ----------

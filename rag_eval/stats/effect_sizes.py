@@ -1,8 +1,8 @@
-"""How large a difference is: scores of two runs in, numbers without a unit out.
+"""Effect sizes: scores of two runs in, numbers without a unit out.
 
-They describe and never decide. Differences of pairs have their own (``d_z``, ``g_z``, matched
-rank-biserial in :mod:`rag_eval.stats.rank_tests`); :func:`cliffs_delta` and :func:`hedges_g` are
-for two runs over different rows, and would waste the pairing of the same ones.
+They describe a difference and do not affect verdicts. Differences of pairs have their own (``d_z``,
+``g_z``, matched rank-biserial in :mod:`rag_eval.stats.rank_tests`); :func:`cliffs_delta` and
+:func:`hedges_g` are for two runs over different rows, and would waste the pairing of the same ones.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _known(values: npt.ArrayLike) -> Floats:
 
 def _standard_deviation(values: Floats) -> float:
     """Over n - 1; 0 if there is none, and where all values are equal."""
-    # A rounded mean makes a constant column look as if it moved.
+    # With a rounded mean, a constant column would seem to vary.
     if len(values) < 2 or values.min() == values.max():
         return 0.0
     return float(values.std(ddof=1))

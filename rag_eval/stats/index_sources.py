@@ -1,4 +1,4 @@
-"""Where resamples come from: a size and a seed in, drawn places out, some resamples at a time.
+"""Sources of resamples: a size and a seed in, drawn places out, some resamples at a time.
 
 A bootstrap takes any of these, or given places, so that it can use exactly the resamples of another
 tool.
@@ -27,7 +27,7 @@ _CELLS: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resampling:
-    """How a number is resampled for its interval; checked when it is made.
+    """How a number is resampled for its interval; checked on creation.
 
     Attributes
     ----------

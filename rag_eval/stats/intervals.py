@@ -107,7 +107,7 @@ def wilson_interval(n_found: int, n_trials: int, level: float = 0.95) -> Interva
 
 
 def normal_reach(level: float) -> float:
-    """How many standard errors an interval of this level reaches to either side."""
+    """The half-width of an interval of this level in standard errors."""
     return NormalDist().inv_cdf((1 + checked_level(level)) / 2)
 
 

@@ -60,7 +60,7 @@ def critical_t(statistics: Sequence[Floats], alpha: float) -> float:
 
 
 def _found(statistics: Floats, p_value: float) -> float:
-    """The statistic found, or the one with this p value where it is less extreme."""
+    """The observed statistic, or the one with this p value if that is less extreme."""
     n_patterns = len(statistics)
     rank = min(n_patterns, max(1, math.ceil(p_value * n_patterns - _ROUNDING)))
     at_p = np.partition(statistics, n_patterns - rank)[n_patterns - rank]

@@ -131,7 +131,7 @@ def _clustered(
     row = Spread.of(len(scores), mean, float(scores.std()), int(differs.sum()), bounds)
     chosen = chosen_method(method, bounds, row)
     name = f"{chosen}-clustered"
-    # A cluster in which all rows have the usual score says nothing of the spread.
+    # A cluster in which all rows have the most frequent score says nothing about the spread.
     n_telling = len(np.unique(numbers[differs]))
     too_few = n_telling < FEWEST_CLUSTERS
     if n_clusters < FEWEST_CLUSTERS or (chosen == "t" and not n_telling):

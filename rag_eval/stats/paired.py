@@ -27,7 +27,7 @@ from rag_eval.stats.skewness import skewed_p_values
 ALPHA: Final = 0.05
 """The level at which :attr:`SignFlipResult.too_few` asks whether a test could reject at all."""
 
-# More patterns than this are drawn, not listed, however many resamples are asked for.
+# Above this number, patterns are drawn and not enumerated, whatever n_resamples is.
 _MOST_LISTED: Final = 1 << 16
 # Sums that are equal in exact arithmetic differ by less, as a share of the sum of absolute values.
 _ROUNDING: Final = 1e-12
@@ -40,7 +40,7 @@ class _TestResult(JsonRecord):
 
     @property
     def too_few(self) -> bool:
-        """Whether too few pairs moved to reject anything at 0.05, whatever they say."""
+        """Whether too few pairs moved to reject anything at 0.05, whatever their differences."""
         return self.smallest_p > ALPHA
 
     def to_dict(self) -> dict[str, Any]:

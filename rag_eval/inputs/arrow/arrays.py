@@ -425,7 +425,7 @@ def open_arrow(obj: Any) -> ArrowSource:
             batches = iter([array])
     except (MemoryError, ImportError):  # a library may need another one for it
         raise
-    except Exception as error:  # whatever the library raises: its data cannot be read
+    except Exception as error:  # any exception of the library means that its data cannot be read
         raise InputError(f"cannot read {kind} as Arrow data: {_message(error)}") from error
     if not is_struct(schema):
         raise InputError(f"{kind} must be a table, got a single column of type {type_name(schema)}")

@@ -229,7 +229,7 @@ class ArrowBlock:
         return taken
 
     def fault(self, index: int, needs: FieldNeeds) -> str | None:
-        """What is wrong with one row; None when it can be scored."""
+        """The fault of one row; None if it can be scored."""
         row = as_places(self._rows)[index : index + 1]
         for name, part in self._parts(needs, row).items():
             bad = first_invalid(part.texts)

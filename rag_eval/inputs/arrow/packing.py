@@ -52,7 +52,7 @@ class Part:
 
     @property
     def n_texts(self) -> Places:
-        """How many texts each row has, of lists."""
+        """Number of texts per row, for lists."""
         assert self.row_texts is not None
         return np.diff(self.row_texts)
 
@@ -69,7 +69,7 @@ class Part:
             doubtful[self.rows_of(np.array([bad]))] = True
 
     def too_long(self) -> bool:
-        """Some text is longer than kernels count."""
+        """Raise an error for a text that is too long for the kernels."""
         offsets = self.texts.offsets
         longest = 0
         if len(offsets) > 1 and offsets[-1] - offsets[0] > _MAX_TEXT_BYTES:

@@ -176,7 +176,7 @@ def ends_of(lengths: npt.NDArray[Any]) -> Places:
 
 
 def both_valid(left: Bools | None, right: Bools | None) -> Bools | None:
-    """What is there in both."""
+    """The rows that are valid in both."""
     if left is None or right is None:
         return right if left is None else left
     return left & right

@@ -134,7 +134,7 @@ def _map_reader(cells: Cells) -> Reader:
 
 
 def as_str(text: bytes) -> str:
-    """UTF-8 to a string; what is none shows as U+FFFD."""
+    """UTF-8 to a string; invalid bytes become U+FFFD."""
     try:
         return text.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:

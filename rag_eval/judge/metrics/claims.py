@@ -214,7 +214,7 @@ async def _extracted(steps: RowSteps, text: str, tally: Tally) -> list[str]:
 
 
 def too_many(reply: ClaimsReply) -> str | None:
-    """What is wrong with a reply of too many claims; None if they are not."""
+    """The fault of a reply with too many claims; None if there is none."""
     return f"list at most {MOST_CLAIMS} claims" if len(reply.claims) > MOST_CLAIMS else None
 
 
@@ -327,7 +327,7 @@ def _best(scored: Sequence[tuple[float, str]]) -> int:
 
 
 def _of_several(place: int, n_truths: int) -> str:
-    """Which ground truth was taken, where there were several."""
+    """Which of several ground truths was used."""
     return f" Ground truth {place} of {n_truths}, counted from 0." if n_truths > 1 else ""
 
 

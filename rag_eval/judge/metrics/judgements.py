@@ -1,4 +1,4 @@
-"""What is judged and what comes out: a row's texts, its asker, verdicts on parts, a score."""
+"""The input and output of judging: a row's texts, its asker, verdicts on parts, a score."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _texts(values: object, name: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judge's word on one part of a row.
+    """The judge's verdict on one part of a row.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ def unasked_zero(message: str) -> Judgement:
 
 
 def null(reason: NullReason, message: str, verdicts: Sequence[Verdict] = ()) -> Judgement:
-    """No score, and why."""
+    """A null score with its reason."""
     return Judgement(None, reason, message, tuple(verdicts), message)
 
 

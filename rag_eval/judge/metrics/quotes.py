@@ -35,5 +35,5 @@ class QuotedChunks:
 
 
 def _letters(text: str) -> str:
-    """A text without what copying changes."""
+    """A text without the details that judges change when they copy it."""
     return "".join(text.translate(_SAME).casefold().split())

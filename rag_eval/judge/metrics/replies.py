@@ -1,4 +1,4 @@
-"""What replies are held to: labels of a known set, and one verdict for each number asked about."""
+"""Checks of replies: labels of a known set, and one verdict for each numbered item."""
 
 from __future__ import annotations
 

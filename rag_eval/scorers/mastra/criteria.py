@@ -33,7 +33,7 @@ _BULLET: Final = re.compile(r"\s*(?:[-*•]|\d+[.)])\s*")
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One thing that an answer has to do, or had better do."""
+    """One criterion for an answer, required or optional."""
 
     description: str
     required: bool = True
@@ -127,7 +127,7 @@ class _Rubric:
         return [Criterion(verdict.criterion) for verdict in verdicts]
 
     def complaint(self, reply: RubricVerdicts) -> str | None:
-        """What is missing from a reply."""
+        """The criteria that a reply lacks."""
         if self.is_prose and reply.criteria:
             return None
         return one_each("criteria", len(self.criteria))(reply)

@@ -1,4 +1,4 @@
-"""What an agent did, judged: the calls that it made of tools, and the steps that it took."""
+"""Judged agents: their tool calls, and the steps that they took."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CallVerdicts(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallAccuracyOptions:
-    """The tools that there were: mappings of ``id`` or ``name``, and ``description``."""
+    """The available tools: mappings of ``id`` or ``name``, and ``description``."""
 
     available_tools: Sequence[Mapping[str, str]]
 

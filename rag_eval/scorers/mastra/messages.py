@@ -13,7 +13,7 @@ from rag_eval.scorers.tool_calls import ToolCall, tool_call_of
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message: who speaks, what it says, what it thought, which tools it called.
+    """One message: its role, text, reasoning and tool calls.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ class Dimension(msgspec.Struct, rename="camel"):
 
 
 class Robustness(msgspec.Struct, rename="camel"):
-    """What the noise did."""
+    """The effect of the noise on an answer."""
 
     dimensions: list[Dimension]
     overall_assessment: str

@@ -129,7 +129,7 @@ def check_text(value: object, name: str) -> None:
 
 
 def checked_text(value: object, name: str) -> str:
-    """A text that says something."""
+    """A text that is not blank."""
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{name} must be a non-empty text, got {glance(value)}")
     return value
@@ -219,7 +219,7 @@ class PatternOptions:
         self.ready()
 
     def ready(self) -> Pattern:
-        """The pattern, ready to be searched for."""
+        """The compiled pattern."""
         own = compiled(self.pattern, self.flags)
         if not self.exact:
             return own

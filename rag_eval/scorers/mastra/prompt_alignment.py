@@ -66,7 +66,7 @@ class Appropriateness(msgspec.Struct, rename="camel"):
 
 
 class Alignment(msgspec.Struct, rename="camel"):
-    """How far an answer does as it was told."""
+    """How closely an answer follows its prompts."""
 
     intent_alignment: IntentAlignment
     requirements_fulfillment: RequirementsFulfillment

@@ -40,12 +40,12 @@ class TextPair(NamedTuple):
 
 
 def input_text(run: Run) -> str:
-    """The texts of all messages that came in, but system prompts; empty if there are none."""
+    """The texts of all input messages except system prompts; empty if there are none."""
     return _BETWEEN.join(message.text for message in run.input)
 
 
 def output_text(run: Run) -> str:
-    """The texts of all messages that went out, those of tools too; empty if there are none."""
+    """The texts of all output messages, including those of tools; empty if there are none."""
     return _BETWEEN.join(message.text for message in run.output)
 
 

@@ -174,7 +174,7 @@ def system_prompt(run: Run) -> str:
 
 
 def tool_calls(run: Run) -> list[ToolCall]:
-    """The calls of tools of all messages in order, but those that were never completed."""
+    """The tool calls of all messages in order, except those that were never completed."""
     return [call for m in run.output for call in m.tool_calls if call.state != UNWRITTEN]
 
 

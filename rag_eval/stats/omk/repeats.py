@@ -193,7 +193,7 @@ def _pools(runs: Sequence[Json], variant: str) -> list[list[float]]:
             for sample in run["results"]
             if variant in sample["variants"]
         ]
-        # A score of 0 means that there is none.
+        # A score of 0 stands for a missing one.
         pools.append([*(pools[-1] if pools else []), *(score for score in scores if score)])
     return pools
 

@@ -133,7 +133,7 @@ def saturation(
     one_of(method, "method", METHODS)
     limit = THRESHOLDS[method] if threshold is None else from_zero(threshold, "threshold")
     whole_from_one(window_size, "window_size")
-    # Before the first score there is nothing that could have settled.
+    # Without a score no mean can have settled.
     pools = [scores for scores in cumulative_scores if len(scores)]
     sizes = [len(scores) for scores in pools]
     if any(later < earlier for earlier, later in pairwise(map(len, cumulative_scores))):
@@ -199,7 +199,7 @@ def _width_change(earlier: SaturationPoint, later: SaturationPoint) -> float:
 
 
 def _slope(earlier: SaturationPoint, later: SaturationPoint) -> float:
-    # A repeat that scored nothing says nothing.
+    # A repeat without a score is ignored.
     return (
         abs(later.mean - earlier.mean) / (later.n - earlier.n) if later.n > earlier.n else math.inf
     )
