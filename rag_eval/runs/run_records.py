@@ -1,4 +1,4 @@
-"""The record of a stored run without its rows: time, dataset, origin and outcome."""
+"""The record of a stored run without its rows, to the columns of a store and back."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from rag_eval._version import __version__
 from rag_eval.errors import InputError
 from rag_eval.options.signature import Signature
 from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.json_fields import Fields
+from rag_eval.results.aggregates import MetricAggregate, aggregate_metric
+from rag_eval.runs.git_state import GitState
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 
 Status: TypeAlias = Literal["guards held", "passed", "failed"]
@@ -180,6 +184,66 @@ def stored_record(columns: Mapping[str, Any], pins: Iterable[str]) -> RunRecord:
     found["settings"] = None if settings is None else VerdictSettings.from_dict(settings)
     found["dirty"] = None if dirty is None else bool(dirty)
     return RunRecord(**found, pins=tuple(pins))
+
+
+def status_columns(status: object) -> dict[str, Any]:
+    """How a store keeps a status."""
+    if status not in (None, GUARDS_HELD, "passed", "failed"):
+        raise InputError(
+            f"status must be 'guards held', 'passed', 'failed' or None, got {status!r:.80}"
+        )
+    held = status == GUARDS_HELD
+    return {"status": "passed" if held else status, "gated": int(not held)}
+
+
+def record_columns(
+    run: ScoredRun,
+    aggregates: Mapping[MetricId, MetricAggregate] | None,
+    git: GitState | None,
+    config: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """What a store keeps of a run beside its rows, except id, time and status.
+
+    Without ``aggregates`` they are computed from the scores.
+    """
+    aggregates = aggregates or _aggregates_of(run)
+    state = GitState() if git is None else git
+    signature = None if run.signature is None else run.signature.to_dict()
+    return {
+        "dataset_hash": None if run.dataset_hash is None else storable(run.dataset_hash),
+        "git_commit": None if state.commit is None else storable(state.commit),
+        "branch": None if state.branch is None else storable(state.branch),
+        "dirty": state.dirty,
+        "library_version": __version__,
+        "n_rows": len(run),
+        "metrics": _json(list(run.metrics)),
+        "lower_is_better": _json(sorted(run.lower_is_better)),
+        "signature": None if signature is None else _json(signature),
+        "settings": None if run.settings is None else _json(run.settings.to_dict()),
+        "aggregates": _json({name: found.to_dict() for name, found in aggregates.items()}),
+        "config": _json(plain_config(config or {})),
+        "n_judgements": run.n_judgements,
+        "n_failed_judgements": run.n_failed_judgements,
+    }
+
+
+def _json(value: object) -> str:
+    try:
+        return json_text.dumps(value).decode()
+    except (ValueError, TypeError) as error:
+        raise InputError(f"apart from its rows, a saved run must be JSON: {error}") from None
+
+
+def storable(text: str) -> str:
+    """A text that can be encoded in UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _aggregates_of(run: ScoredRun) -> dict[MetricId, MetricAggregate]:
+    return {
+        metric: aggregate_metric(metric, run.scores[:, place], run.metric_passed[:, place] == 1)
+        for place, metric in enumerate(run.metrics)
+    }
 
 
 def plain_config(config: Mapping[str, Any]) -> dict[str, Any]:

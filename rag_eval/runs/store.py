@@ -12,19 +12,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from rag_eval._version import __version__
 from rag_eval.errors import InputError, glance
-from rag_eval.plumbing import json_text
 from rag_eval.plumbing.sqlite_files import number, transaction
-from rag_eval.results.aggregates import MetricAggregate, aggregate_metric
+from rag_eval.results.aggregates import MetricAggregate
 from rag_eval.runs.baselines import FALLBACK_BRANCH, Scored, last_passing
 from rag_eval.runs.git_state import GitState
 from rag_eval.runs.run_parts import parts_of, run_of_parts
 from rag_eval.runs.run_records import (
-    GUARDS_HELD,
     RunRecord,
     Status,
-    plain_config,
+    record_columns,
+    status_columns,
+    storable,
     stored_record,
 )
 from rag_eval.runs.scored_run import ScoredRun
@@ -111,12 +110,12 @@ class RunStore:
         str
             The id of the run in this store.
         """
-        columns = _status_columns(status)
+        columns = status_columns(status)
         if dataset_hash is not None:
             run = replace(run, dataset_hash=dataset_hash)
         parts = parts_of(run)
         created_at = self._now().astimezone(UTC)
-        values = {**_row_of(run, aggregates or _aggregates_of(run), git, config), **columns}
+        values = {**record_columns(run, aggregates, git, config), **columns}
         values["created_at"] = created_at.isoformat(timespec="milliseconds")[:-6] + "Z"
         with opened_store(self.path, create=True) as connection, transaction(connection):
             run_id = _free_id(connection, created_at)
@@ -129,7 +128,7 @@ class RunStore:
 
     def set_status(self, run_id: str, status: Status | None) -> None:
         """Save whether a run passed its gate."""
-        columns = _status_columns(status)
+        columns = status_columns(status)
         with opened_store(self.path, create=False) as connection, transaction(connection):
             seq = self._seq(connection, run_id)
             connection.execute(
@@ -152,7 +151,7 @@ class RunStore:
         """Remove a pin but not its run; return whether it existed."""
         with opened_store(self.path, create=False) as connection, transaction(connection):
             return (
-                connection.execute("DELETE FROM pins WHERE name = ?", (_storable(name),)).rowcount
+                connection.execute("DELETE FROM pins WHERE name = ?", (storable(name),)).rowcount
                 > 0
             )
 
@@ -331,10 +330,10 @@ class RunStore:
         values: list[Any] = []
         if dataset_hash is not None:
             wheres.append("substr(dataset_hash, 1, ?) = ?")
-            values += [len(dataset_hash), _storable(dataset_hash)]
+            values += [len(dataset_hash), storable(dataset_hash)]
         if branch is not None:
             wheres.append("branch = ?")
-            values.append(_storable(branch))
+            values.append(storable(branch))
         with opened_store(self.path, create=False) as connection, snapshot(connection):
             if before is not None:
                 wheres.append("seq < ?")
@@ -365,7 +364,7 @@ class RunStore:
                 raise InputError(f"{self.path} has no runs")
             return int(rows[0][0])
         # An id is ASCII; SQLite takes no lone surrogates.
-        wanted = _storable(run_id)
+        wanted = storable(run_id)
         rows = connection.execute(
             "SELECT seq, run_id = ? FROM runs WHERE substr(run_id, 1, ?) = ? "
             "ORDER BY run_id = ? DESC",
@@ -380,15 +379,6 @@ class RunStore:
         return int(rows[0][0])
 
 
-def _status_columns(status: object) -> dict[str, Any]:
-    if status not in (None, GUARDS_HELD, "passed", "failed"):
-        raise InputError(
-            f"status must be 'guards held', 'passed', 'failed' or None, got {status!r:.80}"
-        )
-    held = status == GUARDS_HELD
-    return {"status": "passed" if held else status, "gated": int(not held)}
-
-
 def _pins(connection: sqlite3.Connection) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for name, seq in connection.execute("SELECT name, seq FROM pins ORDER BY name"):
@@ -396,52 +386,6 @@ def _pins(connection: sqlite3.Connection) -> dict[int, list[str]]:
             raise sqlite3.DatabaseError(f"the name of a pin is {glance(name)}")
         found.setdefault(seq, []).append(name)
     return found
-
-
-def _aggregates_of(run: ScoredRun) -> dict[MetricId, MetricAggregate]:
-    return {
-        metric: aggregate_metric(metric, run.scores[:, place], run.metric_passed[:, place] == 1)
-        for place, metric in enumerate(run.metrics)
-    }
-
-
-def _row_of(
-    run: ScoredRun,
-    aggregates: Mapping[MetricId, MetricAggregate],
-    git: GitState | None,
-    config: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    """The columns of the table of runs, except id, time and status."""
-    state = GitState() if git is None else git
-    signature = None if run.signature is None else run.signature.to_dict()
-    return {
-        "dataset_hash": None if run.dataset_hash is None else _storable(run.dataset_hash),
-        "git_commit": None if state.commit is None else _storable(state.commit),
-        "branch": None if state.branch is None else _storable(state.branch),
-        "dirty": state.dirty,
-        "library_version": __version__,
-        "n_rows": len(run),
-        "metrics": _json(list(run.metrics)),
-        "lower_is_better": _json(sorted(run.lower_is_better)),
-        "signature": None if signature is None else _json(signature),
-        "settings": None if run.settings is None else _json(run.settings.to_dict()),
-        "aggregates": _json({name: found.to_dict() for name, found in aggregates.items()}),
-        "config": _json(plain_config(config or {})),
-        "n_judgements": run.n_judgements,
-        "n_failed_judgements": run.n_failed_judgements,
-    }
-
-
-def _json(value: object) -> str:
-    try:
-        return json_text.dumps(value).decode()
-    except (ValueError, TypeError) as error:
-        raise InputError(f"apart from its rows, a saved run must be JSON: {error}") from None
-
-
-def _storable(text: str) -> str:
-    """A text that can be encoded in UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _free_id(connection: sqlite3.Connection, created_at: datetime) -> str:
