@@ -25,6 +25,7 @@ from rag_eval import (
 from rag_eval.calibration import Refit
 from rag_eval.calibration.result import Calibration
 from rag_eval.comparing import MetricChange, RunComparison
+from rag_eval.judge import Verifier
 
 sample = EvalSample(question="q", answer="a", contexts=["c"], ground_truth="t", id="1")
 row: dict[str, object] = {"question": "q", "answer": "a", "contexts": ["c"]}
@@ -85,3 +86,18 @@ rag_eval.calibrate(batch, [True], method="spline")  # type: ignore[arg-type]  # 
 rag_eval.compare("old.json", "new.json", margin="0.01")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 rag_eval.tokenize(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 batch.scores = batch.scores  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def verify(premises: tuple[str, ...], claim: str) -> float:
+    return float(claim in premises)
+
+
+by_verifier = rag_eval.evaluate(
+    sample, ["faithfulness"], mode="llm", judge=Verifier(verify, name="same", cost_per_claim=0.1)
+)
+assert_type(by_verifier, EvalResult)
+by_model = rag_eval.evaluate(
+    sample, ["faithfulness"], mode="cascade", verifier="models/my-nli", verifier_band=(0.1, 0.9)
+)
+assert_type(by_model, EvalResult)
+Verifier(verify)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
