@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval._native.filled_rows import RowWriter
+from rag_eval.calibration.applied import planned
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.kernels.scoring import Evidence, GroundedDetails, explained_batch, metric_numbers
 from rag_eval.plumbing.javascript_numbers import three_decimals
+from rag_eval.results.row_lines import RowLines
 from rag_eval.results.words_overlap import SignalKind, filled
+from rag_eval.scoring.explaining import native_facts
 
 PLAIN = SignalKind("plain", "faithfulness", "info", "%s of %s")
 QUOTING = SignalKind("quoting", "faithfulness", "info", "<%s>", quotes=True)
@@ -134,3 +140,22 @@ def test_much_memory_is_given_back() -> None:
         writer.clear()
         writer.add(b"x" * size)
         assert writer.rows() == [b"x" * size]
+
+
+def test_names_of_the_data_are_escaped() -> None:
+    """Words of today's kernels hold nothing to escape; files do not rely on it."""
+    plan = planned(None, {"profile": "grounded"})[0]
+    sample = {"question": "Who?", "answer": "Ana Berg swam.", "contexts": ["Rain."]}
+    batch = read_rows([sample], 0, FieldNeeds.of(plan.native_columns, "grounded")).pack()
+    numbers = metric_numbers(plan.native_columns)
+    scores, (found,) = explained_batch(batch, plan.settings, numbers)
+    assert isinstance(found, GroundedDetails)
+    assert found.answer is not None
+    names = Evidence._fields.index("missing_names")
+    evidence = [(*one[:names], ('a"b\\\n',), *one[names + 1 :]) for one in found.answer]
+    facts = native_facts([found._replace(answer=evidence)], batch, plan.settings)
+    lines = RowLines(plan, "now", details=False, between=b"")
+    lines.fill([b"{}"], facts, *scores, alone=never)
+    (row,) = map(json.loads, lines.rows)
+    (signal,) = row["metrics"]["faithfulness"]["signals"]
+    assert 'names in no context: a"b\\\n' in signal["message"]
