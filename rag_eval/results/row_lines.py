@@ -1,6 +1,6 @@
 """Rows that kernels alone scored -> their results as JSON, a block at a time.
 
-The bytes are those of :func:`~rag_eval.results.files.row_json`, in a twentieth of its time: no
+The bytes are those of :func:`~rag_eval.results.files.row_json`, in a small part of its time: no
 result is made of a row. What is written, and in which order, is what the ``to_dict`` of results
 gives: results with places for what differs are made JSON once, and each row fills the places.
 """
