@@ -296,6 +296,8 @@ class Measurability:
             more = ", and the same for the others" if len(lacking) > 1 else ""
             ways.append(f"to say which column holds {which}: {mapped}{more}")
         ways += self._without(scored, can_allow=can_allow and bool(scored), which=which)
+        if not ways:
+            ways.append(f"add {which} to the rows, or request other metrics")
         return text + _sentences(ways)
 
     def _mapped(self, places: Mapping[str, str]) -> str:

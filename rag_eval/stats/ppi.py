@@ -386,5 +386,7 @@ def _remarks(sample: LabelSample, plan: _Plan, interval: Interval) -> list[str]:
             "two rows) to determine the width of the interval"
         )
     if sample.n_null_scores:
-        found.append(f"null scores replaced by the mean of the others: {sample.n_null_scores:,}")
+        were = "was" if sample.n_null_scores == 1 else "were"
+        nulls = counted(sample.n_null_scores, "null score")
+        found.append(f"{nulls} {were} replaced by the mean of the others")
     return found

@@ -252,7 +252,7 @@ def test_a_metric_that_was_asked_for_has_to_be_measured(
     data = written(tmp_path, [NO_TRUTH])
     code, text, files = ended("run", data, "--profile", "grounded", *flags)
     assert (code, files) == (2, [])
-    assert "no field 'ground_truth', and no unused column that could be it" in " ".join(
+    assert "no field 'ground_truth', and no unused column that could be it. To score" in " ".join(
         text.split()
     )
 

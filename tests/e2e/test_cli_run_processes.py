@@ -29,7 +29,8 @@ def test_standard_input(good: Path) -> None:
     told = (
         "standard input has no fields 'answer' and 'contexts', and no unused column that could be"
     )
-    assert err.decode() == f"error: {told} them\n"
+    next_step = "Add them to the rows, or request other metrics"
+    assert err.decode() == f"error: {told} them. {next_step}\n"
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
