@@ -276,6 +276,10 @@ class JudgeServer:
             self._connections.discard(connection)
             self._lock.notify_all()
 
+    def other(self, method: str, request: Request) -> Sends | CutsBody | HangsUp | None:
+        """What to send for a request that is no call; None for a call."""
+        return None
+
     def answer(self, request: Request) -> Sends | Endless | CutsBody | HangsUp:
         """What to send for a request, after any wait."""
         with self._lock:
@@ -421,7 +425,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        act = self.server.owner.answer(Request(self.path, headers, body, time.monotonic()))
+        request = Request(self.path, headers, body, time.monotonic())
+        self._do(self.server.owner.other("POST", request) or self.server.owner.answer(request))
+
+    def _do(self, act: Sends | Endless | CutsBody | HangsUp) -> None:
         if isinstance(act, HangsUp):
             self.close_connection = True
         elif isinstance(act, Endless):
@@ -448,10 +455,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = False
 
     def do_GET(self) -> None:
-        """Nothing asks so, unless a redirect is followed."""
+        """Nothing asks a judge so, unless a redirect is followed."""
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.owner.requests.append(Request(self.path, headers, b"{}", time.monotonic()))
-        self._send(Sends(b"{}", 404))
+        request = Request(self.path, headers, b"{}", time.monotonic())
+        act = self.server.owner.other("GET", request)
+        if act is None:
+            self.server.owner.requests.append(request)
+        self._do(act or Sends(b"{}", 404))
 
     def _send(self, act: Sends, missing: int = 0) -> None:
         self.send_response(act.status, self._reasons.get(act.status))

@@ -29,7 +29,7 @@ from rag_eval.options.file_types import (
     ScoreFileOptions,
 )
 from rag_eval.options.gate_types import PolicyOptions
-from rag_eval.options.judge_types import JudgeOptions
+from rag_eval.options.judge_types import JudgeBatchOptions, JudgeOptions
 from rag_eval.options.types import (
     BatchEvaluateOptions,
     EvaluateOptions,
@@ -146,14 +146,14 @@ def _exit_codes() -> list[str]:
     lines = [
         "## Exit codes",
         "",
-        "| command | 0 | 1 | 2 | 3 |",
-        "|---|---|---|---|---|",
+        "| command | 0 | 1 | 2 | 3 | 4 |",
+        "|---|---|---|---|---|---|",
     ]
     found = exit_codes()
     for names in command_groups().values():
         for name in names:
             for path in (path for path in found if path.split()[0] == name):
-                cells = [_cell(found[path].get(code, "–")) for code in range(4)]
+                cells = [_cell(found[path].get(code, "–")) for code in range(5)]
                 lines.append(f"| `{path}` | {' | '.join(cells)} |")
     return [
         *lines,
@@ -261,6 +261,7 @@ _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
         (),
     ),
     ("An LLM judge", "Every call that scores, except `BatchScorer`.", JudgeOptions, ()),
+    ("Batches of an LLM judge", "`run_file`, `score_file`.", JudgeBatchOptions, ()),
     ("Many rows", "`evaluate_batch`, `run_file`, `score_file`.", WorkOptions, ()),
     (
         "Field names",
@@ -282,9 +283,9 @@ _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
         "`run_file`",
         "",
         RunOptions,
-        (ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions),
+        (ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions, JudgeBatchOptions),
     ),
-    ("`score_file`", "", ScoreFileOptions, (ReadOptions, EvaluateOptions)),
+    ("`score_file`", "", ScoreFileOptions, (ReadOptions, EvaluateOptions, JudgeBatchOptions)),
     ("`BatchScorer`", "Record batches: Spark, Ray, Dask.", BatchScorerOptions, _OF_BATCHES),
 )
 

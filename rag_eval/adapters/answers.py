@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Final, TypeVar
@@ -18,6 +18,9 @@ from rag_eval.judge.retrying import is_lasting_tls_fault, retry_after_s
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 _BAD_GATEWAY: Final = 502
+# Of a line that is too long: enough to see which request it is about.
+_HEAD_OF_LINE: Final = 2_000
+_PIECE: Final = 1_000_000
 _GZIP: Final = zlib.MAX_WBITS | 16
 _RETRYABLE: Final = frozenset({408, 409, 425, 429})
 _FATAL: Final = frozenset({401, 402, 403, 404})
@@ -48,12 +51,7 @@ async def bounded_body(chunks: AsyncIterable[bytes], packing: str) -> bytes:
     JudgeCallError
         For a body that is too long, or packed in another way; retryable where it is broken.
     """
-    name = packing.strip().lower()
-    if name not in ("", "identity", "gzip", "x-gzip"):
-        raise JudgeCallError(
-            f"the judge's server compressed its reply as {name!r}, which was not requested"
-        )
-    unpacker = zlib.decompressobj(_GZIP) if "gzip" in name else None
+    unpacker = _unpacker(packing)
     # One buffer: a list of chunks takes many times their bytes where each holds a few.
     body = bytearray()
     async for chunk in chunks:
@@ -66,6 +64,15 @@ async def bounded_body(chunks: AsyncIterable[bytes], packing: str) -> bytes:
     return bytes(body)
 
 
+def _unpacker(packing: str) -> zlib._Decompress | None:
+    name = packing.strip().lower()
+    if name not in ("", "identity", "gzip", "x-gzip"):
+        raise JudgeCallError(
+            f"the judge's server compressed its reply as {name!r}, which was not requested"
+        )
+    return zlib.decompressobj(_GZIP) if "gzip" in name else None
+
+
 def _unpacked(unpacker: zlib._Decompress, chunk: bytes, n_before: int) -> bytes:
     """What a chunk holds, up to one byte more than there is room for."""
     try:
@@ -74,6 +81,49 @@ def _unpacked(unpacker: zlib._Decompress, chunk: bytes, n_before: int) -> bytes:
         raise JudgeCallError(
             "the reply of the judge's server is not compressed as its header says", retryable=True
         ) from None
+
+
+async def bounded_lines(
+    chunks: AsyncIterable[bytes], packing: str
+) -> AsyncGenerator[tuple[bytes, bool], None]:
+    """The lines of an answer of any length, one by one, each no longer than a reply may be.
+
+    Of a longer line only the beginning comes, and False with it.
+
+    Raises
+    ------
+    JudgeCallError
+        For an answer that is packed in another way than gzip, or broken.
+    """
+    line, is_whole = bytearray(), True
+    async for piece in _pieces(chunks, packing):
+        for place, part in enumerate(piece.split(b"\n")):
+            if place:
+                if line.strip():
+                    yield bytes(line), is_whole
+                line, is_whole = bytearray(), True
+            line += part
+            if len(line) > MAX_REPLY_BYTES:
+                is_whole = False
+                del line[_HEAD_OF_LINE:]
+    if line.strip():
+        yield bytes(line), is_whole
+
+
+async def _pieces(chunks: AsyncIterable[bytes], packing: str) -> AsyncIterator[bytes]:
+    """An answer unpacked, in pieces that each take little memory."""
+    unpacker = _unpacker(packing)
+    async for chunk in chunks:
+        rest = chunk
+        while rest:
+            if unpacker is None:
+                piece, rest = rest[:_PIECE], rest[_PIECE:]
+            else:
+                piece = _unpacked(unpacker, rest, MAX_REPLY_BYTES + 1 - _PIECE)
+                rest = unpacker.unconsumed_tail
+            yield piece
+    if unpacker is not None:
+        yield unpacker.flush()
 
 
 def decoded_answer(answer: bytes, shape: type[Shape]) -> Shape:

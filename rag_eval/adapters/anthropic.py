@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from rag_eval.adapters.anthropic_batches import AnthropicBatches
+from rag_eval.adapters.call_settings import CallSettings
 from rag_eval.adapters.messages import anthropic_messages
-from rag_eval.adapters.served_judge import CallSettings, ServedJudge, Wire, served_judge
+from rag_eval.adapters.served_judge import ServedJudge, Wire, served_judge
 from rag_eval.judge.call_options import checked_headers
 from rag_eval.judge.replies import CALL_TIMEOUT_S
 
@@ -53,6 +55,7 @@ _WIRE: Final = Wire(
     ),
     cached=("cache_read_input_tokens",),
     written=("cache_creation_input_tokens",),
+    batches=AnthropicBatches,
 )
 
 

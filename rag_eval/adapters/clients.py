@@ -29,6 +29,7 @@ _SENT: Final = frozenset(
     }
 )
 _CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key"})
+_FOUND: Final = 200
 # A loop that ends within this time closes the client as it ends, and does not cancel the closing.
 _KEPT_S: Final = 5.0
 _CLOSING: Final[set[asyncio.Task[Any]]] = set()
@@ -37,12 +38,18 @@ _Holder: TypeAlias = "AsyncGenerator[Any, None]"
 
 
 def http_client(
-    base_url: str, key: str, timeout_s: float, headers: Mapping[str, str] | None = None
+    base_url: str,
+    key: str,
+    timeout_s: float,
+    headers: Mapping[str, str] | None = None,
+    *,
+    streams: bool = False,
 ) -> httpx2.AsyncClient:
     """A client that follows no redirect, and sends no header and reads no body beyond what it must.
 
     Proxies of the environment are used for https alone, which they cannot read, and never for a
-    server on this machine. ``headers`` are sent with each call.
+    server on this machine. ``headers`` are sent with each call. With ``streams`` a body that is no
+    error is left to the caller, who reads it line by line.
     """
     import httpx2
 
@@ -53,6 +60,8 @@ def http_client(
         request.headers.update(headers or {})
 
     async def bound(response: httpx2.Response) -> None:
+        if streams and response.status_code == _FOUND:
+            return
         # The client would unpack a body of any length into memory, also the body of an error.
         stream: Any = response.stream
         try:

@@ -8,8 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from rag_eval.adapters.answers import token_count
+from rag_eval.adapters.call_settings import CallSettings
 from rag_eval.adapters.messages import openai_messages
-from rag_eval.adapters.served_judge import CallSettings, ServedJudge, Wire, served_judge
+from rag_eval.adapters.openai_batches import OpenAIBatches
+from rag_eval.adapters.served_judge import ServedJudge, Wire, served_judge
 from rag_eval.judge.call_options import checked_headers
 from rag_eval.judge.replies import CALL_TIMEOUT_S
 
@@ -108,6 +110,7 @@ _WIRE: Final = Wire(
     tokens=_tokens,
     usage=("prompt_tokens", "completion_tokens"),
     cached=("prompt_tokens_details", "cached_tokens"),
+    batches=OpenAIBatches,
 )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
@@ -21,9 +22,12 @@ from rag_eval.adapters.answers import (
     token_count,
     unanswered_error,
 )
+from rag_eval.adapters.batch_connection import BatchConnection
+from rag_eval.adapters.call_settings import CallSettings
 from rag_eval.adapters.clients import LoopClients, http_client
 from rag_eval.adapters.messages import NO_SYSTEM
 from rag_eval.errors import InputError
+from rag_eval.judge.batches import BatchServer
 from rag_eval.judge.exact_schemas import exact_schema
 from rag_eval.judge.failures import JudgeCallError, redacted
 from rag_eval.judge.replies import JudgeIdentity, JudgePrompt, JudgeReply, Usage
@@ -35,7 +39,6 @@ from rag_eval.judge.server_urls import (
     key_for,
     vendor_at,
 )
-from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.plumbing.extras import package
 
 _INVALID: Final = frozenset({400, 422})
@@ -53,64 +56,6 @@ _SHORTEST_SECRET: Final = 4
 _SYSTEM: Final = "system"
 _EXACT: Final = "exact schema"
 _OF_EVERY_CALL: Final = ("model", "messages", "stream")
-
-
-@dataclass(frozen=True, slots=True)
-class CallSettings:
-    """The settings of every call of a judge.
-
-    Attributes
-    ----------
-    model : str
-    temperature : float or None
-        None for the server's default.
-    max_output_tokens : int
-    structured : bool
-        Replies are held to their JSON schema where the server can do so.
-    timeout_s : float
-        For one call, from sending to the last byte.
-    extra : mapping
-        Further parameters, sent as they are.
-    effort : str or None
-        How long a reasoning model may think.
-    headers : mapping
-        Further headers; no part of what a judge is known by.
-    """
-
-    model: str
-    temperature: float | None
-    max_output_tokens: int
-    structured: bool
-    timeout_s: float
-    extra: Mapping[str, Any]
-    effort: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    def parameters(self) -> tuple[tuple[str, Any], ...]:
-        """Those that can change a verdict, as asked for, whatever the server then takes."""
-        own: dict[str, Any] = {
-            "temperature": self.temperature,
-            "max_output_tokens": self.max_output_tokens,
-            "structured": bool(self.structured),
-        }
-        if self.effort is not None:
-            own["reasoning_effort"] = self.effort
-        return tuple(sorted({**self.extra, **own}.items()))
-
-    def check(self, reserved: Container[str]) -> None:
-        """Raise an InputError that names the one that cannot be."""
-        if not isinstance(self.model, str) or not self.model.strip():
-            raise InputError(f"model must be the name of a model, got {self.model!r}")
-        if self.temperature is not None and not _is_from_zero(self.temperature):
-            raise InputError(
-                f"temperature must be a number of at least 0 or None, got {self.temperature!r}"
-            )
-        whole_from_one(self.max_output_tokens, "max_output_tokens")
-        if not _is_from_zero(self.timeout_s) or self.timeout_s == 0:
-            raise InputError(f"timeout_s must be a number above 0, got {self.timeout_s!r}")
-        for name in self.extra:
-            if name in reserved or name.startswith("extra_"):
-                raise InputError(f"{name} cannot be set: every call has its own")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +96,8 @@ class Wire:
         Where in the usage the tokens are counted that came from the server's cache, or went there.
     usage : tuple of str
         Counts of tokens: inward, outward, and any that come on top of those inward.
+    batches : callable
+        From a connection to the vendor's batch API.
     """
 
     provider: str
@@ -172,6 +119,7 @@ class Wire:
     usage: tuple[str, ...]
     cached: tuple[str, ...]
     written: tuple[str, ...] = ()
+    batches: Callable[[BatchConnection], BatchServer]
 
 
 def served_judge(
@@ -212,6 +160,8 @@ class ServedJudge:
         Which judge this is; holds no key.
     keeps_beginnings : bool
         Servers reuse their work on a prompt for one that begins like it, once they have it.
+    refused : frozenset of str
+        What the server has refused.
     """
 
     keeps_beginnings: Final = True
@@ -229,11 +179,12 @@ class ServedJudge:
         self._secrets = (*([] if key == NO_KEY else [key]), *kept)
         # Other servers know the older name, and one that they do not know they may pass over.
         self._limits = wire.limits if vendor_at(url) == wire.provider else wire.limits[::-1]
-        self._clients = LoopClients(lambda: _client(wire, sdk, url, key, settings))
+        self._make_client = partial(_client, wire, sdk, url, key, settings)
+        self._clients = LoopClients(self._make_client)
         # Vendors compile a schema on its first call, which takes seconds, and so may what is
         # behind https; servers nearby make a grammar for each call.
         self._takes_exact = url.startswith("http:")
-        self._refused: frozenset[str] = frozenset()
+        self.refused: frozenset[str] = frozenset()
         # Once the server has taken a schema, or has refused some calls without one as well, a
         # refusal is about something else: asking twice each time would cost twice.
         self._suspicions_left = _MOST_SUSPICIONS
@@ -260,6 +211,22 @@ class ServedJudge:
         """As :meth:`ask`, with twice the limit on the reply's tokens."""
         return await self._asked(prompt, schema if self._settings.structured else None, 2)
 
+    def request(
+        self, prompt: str, schema: dict[str, Any], *, longer: bool = False
+    ) -> dict[str, Any]:
+        """The body of :meth:`ask` or :meth:`ask_longer`, without what the server has refused."""
+        asked = schema if self._settings.structured else None
+        sent = self._schema_for(prompt, asked, self.refused)
+        return self._body(prompt, sent, self.refused, 2 if longer else 1)
+
+    def batches(self) -> BatchServer:
+        """The batch API of the server."""
+        wire = self._wire
+        connection = BatchConnection(
+            self._make_client, self._sdk, partial(_reply, wire), self._secrets, str(self.identity)
+        )
+        return wire.batches(connection)
+
     async def _asked(
         self, prompt: str, schema: dict[str, Any] | None, times: int = 1
     ) -> JudgeReply:
@@ -267,13 +234,13 @@ class ServedJudge:
         first: JudgeCallError | None = None
         failure = None
         for n_requests in range(1, _MOST_TRIES + 1):
-            refused = self._refused | suspected
+            refused = self.refused | suspected
             sent = self._schema_for(prompt, schema, refused)
             structure = self._wire.structure if sent is schema else _EXACT
             body = self._body(prompt, sent, refused, times)
             outcome = await self._sent(body)
             if isinstance(outcome, JudgeReply):
-                self._refused |= suspected
+                self.refused |= suspected
                 if self._wire.structure in body:
                     self._suspicions_left = 0
                 return replace(outcome, n_requests=n_requests)
@@ -285,7 +252,7 @@ class ServedJudge:
             failure = answered_error(outcome, *self._secrets)
             name = _refused_parameter(outcome, body, self._wire)
             if name is not None:
-                self._refused |= {structure if name == self._wire.structure else name}
+                self.refused |= {structure if name == self._wire.structure else name}
             elif self._may_be_the_schema(outcome, body):
                 # The server may not say so. If the call goes through without, it was that.
                 suspected, first = suspected | {structure}, first or failure
@@ -431,16 +398,22 @@ def _count_at(usage: object, path: Sequence[str]) -> int:
     return (token_count(usage, path[-1]) if path else None) or 0
 
 
-def _client(wire: Wire, sdk: ModuleType, url: str, key: str, settings: CallSettings) -> Any:
+def _client(
+    wire: Wire,
+    sdk: ModuleType,
+    url: str,
+    key: str,
+    settings: CallSettings,
+    *,
+    timeout_s: float = 0.0,
+    streams: bool = False,
+) -> Any:
+    timeout_s = timeout_s or settings.timeout_s
     return getattr(sdk, wire.client)(
         api_key=key,
         base_url=url,
         max_retries=0,
-        timeout=settings.timeout_s,
-        http_client=http_client(url, key, settings.timeout_s, settings.headers),
+        timeout=timeout_s,
+        http_client=http_client(url, key, timeout_s, settings.headers, streams=streams),
         **wire.client_options,
     )
-
-
-def _is_from_zero(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0

@@ -25,7 +25,7 @@ from rag_eval.reports.plain_text import plain_lines
     cls=CommandGroup,
 )
 def judge_command() -> None:
-    """Check a judge before you rely on its scores."""
+    """Check a judge before you rely on its scores, and collect replies to batches."""
 
 
 @judge_command.command(
@@ -89,6 +89,38 @@ def check_command(address: str | None, **given: Any) -> int:
     else:
         print(plain_lines(found.text()))
     return 0 if found.usable else 1
+
+
+@judge_command.command(
+    "collect",
+    epilog="Exit codes: 0 results written, no gate failed · 1 results written, a gate failed · "
+    "2 bad input or usage · 3 judge unavailable or budget reached · 4 waiting for the judge's "
+    f"batches · {ENDED_CODES}",
+)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--wait", is_flag=True, help="Look again until all replies are there; Ctrl-C ends only that."
+)
+@click.pass_context
+def collect_command(context: click.Context, file: str, wait: bool) -> int:
+    """Collect the judge's replies to the batches of run or score --judge-batch FILE.
+
+    A judgement takes several questions, so the run takes a few rounds: this looks at the batches in
+    FILE, keeps the replies that are there, and sends the questions that follow from them. Once no
+    question is left, it writes the results, as the command would have done that began the run. It
+    may be ended and repeated at any time: what was paid for is kept, and no batch is sent twice.
+    Running the command of the run again does the same, such as with a higher --budget-usd.
+
+    \b
+    Examples:
+      rag-eval run data.jsonl --mode llm --judge openai:gpt-5 --judge-batch b.db
+      rag-eval judge collect b.db
+      rag-eval judge collect b.db --wait
+    """
+    from rag_eval.cli.batches import collect
+
+    program: Any = context.find_root().command
+    return collect(file, program.call, wait=wait)
 
 
 @judge_command.command(

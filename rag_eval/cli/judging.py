@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 BAD_INPUT: Final = 2
 UNAVAILABLE: Final = 3
+PENDING: Final = 4
 INTERRUPTED: Final = 130
 TERMINATED: Final = 143  # what a shell reports for a command that SIGTERM ended
 ENDED_CODES: Final = "130 interrupted (Ctrl-C) · 143 terminated (SIGTERM)"
 EXIT_CODES: Final = (
     "Exit codes: 0 no gate failed · 1 a gate failed · 2 bad input or usage · "
-    f"3 judge unavailable or budget reached · {ENDED_CODES}, partial result written"
+    "3 judge unavailable or budget reached · 4 waiting for the judge's batches · "
+    f"{ENDED_CODES}, partial result written"
 )
 
 

@@ -23,7 +23,8 @@ _PANELS: Final = {
     "Output": "form output prefix summary html junit gitlab markdown github quiet store_columns "
     "slice_by gold_dir resume restart top sort ranks",
     "LLM judge": "mode judge verifier judge_options metric_modes judge_style judge_repeat "
-    "cascade_band verifier_band audit_share max_calls budget_usd prices use_cache dry_run",
+    "cascade_band verifier_band audit_share max_calls budget_usd prices use_cache judge_batch "
+    "dry_run",
     "Advanced": "threads quantiles checkpoint_rows allow_changed_input concurrency length_debias "
     "on_judge_failure prompt_overrides judge_seed judge_allow_http "
     "cache_file cache_max_age force alpha adjust "

@@ -19,13 +19,21 @@ import rich_click
 from click.shell_completion import CompletionItem
 
 from rag_eval._version import __version__
+from rag_eval.cli.batches import ARGUMENTS, how_to_collect
 from rag_eval.cli.groups import CommandGroup, hint
-from rag_eval.cli.judging import BAD_INPUT, ENDED_CODES, INTERRUPTED, TERMINATED, UNAVAILABLE
+from rag_eval.cli.judging import (
+    BAD_INPUT,
+    ENDED_CODES,
+    INTERRUPTED,
+    PENDING,
+    TERMINATED,
+    UNAVAILABLE,
+)
 from rag_eval.cli.panels import arrange
 from rag_eval.cli.printing import say
 from rag_eval.cli.user_code import imported
 from rag_eval.errors import RagEvalError
-from rag_eval.judge.failures import JudgeUnavailableError
+from rag_eval.judge.failures import JudgePendingError, JudgeUnavailableError
 from rag_eval.plumbing.interrupts import Termination
 from rag_eval.reports.plain_text import plain_lines, plain_text
 
@@ -52,7 +60,7 @@ COMMANDS: Final = {
     "history": "List the runs that were saved by run --store, newest first, and how their means "
     "moved.",
     "init": "Write a CI workflow that scores each change and compares it with a baseline.",
-    "judge": "Check a judge before you rely on its scores.",
+    "judge": "Check a judge before you rely on its scores, and collect replies to batches.",
     "labels": "Label samples by hand, check the labels, and compare scores with them.",
     "metrics": "List the metrics with kind, cost, range, direction, and the fields of a sample "
     "they need.",
@@ -162,6 +170,10 @@ class Program(CommandGroup):
         except JudgeUnavailableError as error:
             _fail(str(error))
             return UNAVAILABLE
+        except JudgePendingError as error:
+            say(str(error))
+            say(how_to_collect(error.path))
+            return PENDING
         except RagEvalError as error:
             return _fail(str(error))
         except OSError as error:
@@ -176,6 +188,20 @@ class Program(CommandGroup):
             else:
                 print(plain_lines(traceback.format_exc()), file=sys.stderr)
             return _DEFECT
+
+    def call(self, arguments: Sequence[str]) -> int:
+        """Run a command within another one, and return its exit code; errors are raised."""
+        code = super().main(args=list(arguments), standalone_mode=False)
+        return code if isinstance(code, int) else 0
+
+    def make_context(
+        self, info_name: str | None, args: list[str], *more: Any, **extra: Any
+    ) -> click.Context:
+        """The context of a call, which knows the words that it was made with."""
+        given = list(args)
+        context = super().make_context(info_name, args, *more, **extra)
+        context.meta[ARGUMENTS] = given
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; if the reader of stdout closes it, end silently."""
@@ -302,7 +328,7 @@ def _what_to_give(error: click.UsageError) -> str:
     guessed=_GUESSED,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 pass · 1 a gate failed · 2 bad input or usage · 3 judge unavailable "
-    f"or budget reached · {ENDED_CODES}",
+    f"or budget reached · 4 waiting for the judge's batches · {ENDED_CODES}",
 )
 @rich_click.command_panel(
     "Score and inspect", commands=["run", "score", "validate", "show", "report", "metrics"]

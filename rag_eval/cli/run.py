@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
+from rag_eval.cli.batches import keep_command
 from rag_eval.cli.flags import flags_of, format_flag
 from rag_eval.cli.judging import EXIT_CODES, exit_code, print_estimate
 from rag_eval.cli.printing import Told, print_json, say
@@ -95,6 +96,7 @@ def run_command(data: str, **flags: Any) -> int:
     metrics = options.pop("metrics", None)
     if options.pop("dry_run", False):
         return print_estimate(data, metrics, options, form)
+    keep_command(options)
     if form == "jsonl":
         options["on_row"] = _print_row
     if files.wanted:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
+from rag_eval.cli.batches import keep_command
 from rag_eval.cli.flags import flags_of
 from rag_eval.cli.judging import ENDED_CODES, exit_code, print_estimate
 from rag_eval.cli.printing import Told
@@ -29,7 +30,8 @@ _OF_WRITING: Final = declared(ScoreFileOptions).keys() - declared(RunOptions)
 @click.command(
     "score",
     epilog="Exit codes: 0 all rows written · 2 bad input or usage, or the disk is full · 3 judge "
-    f"unavailable or budget reached · {ENDED_CODES}, what was scored is kept",
+    f"unavailable or budget reached · 4 waiting for the judge's batches · {ENDED_CODES}, what was "
+    "scored is kept",
 )
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
@@ -75,6 +77,7 @@ def score_command(source: str, target: str, **flags: Any) -> int:
         return print_estimate(source, metrics, asked, "table")
     if summary is not None:
         _check_summary(summary, source)
+    keep_command(options)
     report, failure, told = None, None, Told()
     try:
         with shown_progress(quiet=quiet) as show:

@@ -150,6 +150,7 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
             ("verifier", "--verifier"),
             ("judge_options", "--judge-option"),
             ("judge_allow_http", "--judge-allow-http"),
+            ("judge_batch", "--judge-batch"),
             ("dry_run", "--dry-run"),
         ):
             if given.get(name):

@@ -14,6 +14,7 @@ from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.inputs.named_files import DataSource
 from rag_eval.jobs.file_reports import RunReport
 from rag_eval.jobs.options import (
+    batched,
     checked_output,
     kept_config,
     names_with,
@@ -76,10 +77,17 @@ def run_file(
         When a file changed between its opening and the end of the run. The results are complete and
         written with ``"inputChanged": true``; ``report`` has the report. With
         ``allow_changed_input`` it is returned instead.
+    JudgePendingError
+        With ``judge_batch``, until all replies of the judge are there.
     KeyboardInterrupt
         On Ctrl-C before the first row was scored or after the last.
     """
-    run = _FileRun(data, metrics, normalized(options, "run_file", RunOptions))
+    given = normalized(options, "run_file", RunOptions)
+    with batched(data, metrics, given, lambda: _FileRun(data, metrics, given)) as known:
+        return _run(_FileRun(data, metrics, known))
+
+
+def _run(run: _FileRun) -> RunReport:
     stream = run.stream
     with run.writer.opened(lambda: stream.stopped is not None):
         stream.score(*run.sinks(), prepare=run.writer.prepare, explains=run.writer.explains)

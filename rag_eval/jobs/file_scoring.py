@@ -11,7 +11,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.named_files import DataSource
 from rag_eval.inputs.samples import SampleError
 from rag_eval.jobs.file_reports import ScoreFileReport
-from rag_eval.jobs.options import check_folder, check_target
+from rag_eval.jobs.options import batched, check_folder, check_target
 from rag_eval.jobs.stream import RowStream
 from rag_eval.options.declared import declared, normalized
 from rag_eval.options.file_types import ScoreFileOptions, StreamOptions
@@ -73,15 +73,23 @@ def score_file(
         ``report`` has the report; with ``allow_changed_input`` it is returned instead.
     OutputError
         When the disk is full or cannot be written; the kept rows can be resumed.
+    JudgePendingError
+        With ``judge_batch``, until all replies of the judge are there.
     KeyboardInterrupt
         On Ctrl-C before the first row was kept, or on a second Ctrl-C.
     """
-    known = normalized(options, "score_file", ScoreFileOptions)
-    stream, columns = _opened(source, metrics, known)
+    given = normalized(options, "score_file", ScoreFileOptions)
     path = Path(target)
-    check_target(path, stream.source.paths)
-    check_folder(path)
-    return stream.checked(_FileRun(stream, columns, path, known).run())
+
+    def run_of(options: Mapping[str, Any]) -> tuple[RowStream, _FileRun]:
+        stream, columns = _opened(source, metrics, options)
+        check_target(path, stream.source.paths)
+        check_folder(path)
+        return stream, _FileRun(stream, columns, path, options)
+
+    with batched(source, metrics, given, lambda: run_of(given)) as known:
+        stream, run = run_of(known)
+        return stream.checked(run.run())
 
 
 def _opened(
@@ -250,8 +258,14 @@ def score_to_stream(
     An interrupted run cannot be resumed. Scores are kept for the medians, in memory and, beyond
     some hundred thousand rows, in an unnamed temporary file.
     """
-    known = normalized(options, "score_to_stream", StreamOptions)
-    stream, columns = _opened(source, metrics, known, spools=True)
+    given = normalized(options, "score_to_stream", StreamOptions)
+    with batched(source, metrics, given, lambda: _opened(source, metrics, given)) as known:
+        return _score_to_stream(*_opened(source, metrics, known, spools=True), file, form)
+
+
+def _score_to_stream(
+    stream: RowStream, columns: ScoreColumns, file: IO[bytes], form: str
+) -> ScoreFileReport:
     written = _OpenFile(file, CsvFormat(columns) if form == "csv" else JsonLinesFormat(columns))
     stream.score(written, prepare=written.encode)
     stream.check_begun()

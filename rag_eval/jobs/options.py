@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 from rag_eval.errors import InputError
+from rag_eval.inputs.named_files import DataSource
 from rag_eval.inputs.opened import InputOptions
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import RunOptions
@@ -77,3 +79,22 @@ def check_target(path: Path, data: Iterable[str | Path]) -> None:
         file = Path(name)
         if not is_standard_input(name) and path.exists() and file.exists() and path.samefile(file):
             raise InputError(f"the output {path} is the sample file itself; give it another name")
+
+
+def batched(
+    data: DataSource,
+    metrics: Iterable[str] | None,
+    options: Mapping[str, Any],
+    check: Callable[[], object],
+) -> AbstractContextManager[Mapping[str, Any]]:
+    """The options of a run, with the replies to its questions where a judge is asked in batches.
+
+    ``check`` raises what is wrong with the run, before anything is paid for.
+    """
+    if options.get("judge_batch") is None:
+        return nullcontext(options)
+    check()
+    # Imported only with batches: it imports a database.
+    from rag_eval.jobs.judge_batches import collected
+
+    return collected(data, metrics, options)

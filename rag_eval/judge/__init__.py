@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rag_eval.judge.bias_checks import debias_check as debias_check
     from rag_eval.judge.bias_checks import position_check as position_check
     from rag_eval.judge.cache import JudgeCache as JudgeCache
+    from rag_eval.judge.failures import JudgePendingError as JudgePendingError
     from rag_eval.judge.replies import JudgeFn as JudgeFn
     from rag_eval.judge.replies import JudgeIdentity as JudgeIdentity
     from rag_eval.judge.replies import JudgeLimits as JudgeLimits
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "bias_checks": ("debias_check", "position_check"),
     "cache": ("JudgeCache",),
+    "failures": ("JudgePendingError",),
     "replies": (
         *("JudgeFn", "JudgeIdentity", "JudgeLimits", "JudgePrompt", "JudgeReply", "SchemaJudge"),
     ),

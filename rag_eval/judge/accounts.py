@@ -78,8 +78,15 @@ class Accounts:
         tally.add(took)
         self.tally.add(took)
 
-    def call_took(self, judge: int, tally: Tally, usage: Usage, model: str | None = None) -> None:
-        """Count the tokens of a call."""
+    def call_took(
+        self,
+        judge: int,
+        tally: Tally,
+        usage: Usage,
+        model: str | None = None,
+        is_batched: bool = False,
+    ) -> None:
+        """Count the tokens of a call, or of a request in a batch."""
         took = Tally(
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
@@ -93,7 +100,7 @@ class Accounts:
         if price is None:
             self._has_unpriced = True
         else:
-            cost = cost_at(price, usage)
+            cost = cost_at(price, usage, is_batched=is_batched)
             self._cost_usd[judge] += cost
             self._spent_usd += cost
 

@@ -71,7 +71,7 @@ class Caller:
             If this judgement failed.
         """
         found = await in_time(self._answer(prompt, step, longer), self._timeout_s)
-        return _checked(found, prompt)
+        return checked_reply(found, prompt)
 
     async def _answer(self, prompt: str, step: Step[Any], longer: bool) -> Any:
         judge: Any = self._judge
@@ -112,7 +112,8 @@ async def in_time(answer: Awaitable[Value], timeout_s: float, who: str = "the ju
         raise (late_reply(timeout_s, who) if expired else fault_of(error, who)) from error
 
 
-def _checked(found: object, prompt: str) -> JudgeReply:
+def checked_reply(found: object, prompt: str) -> JudgeReply:
+    """What a judge gave as a reply with usage; JudgeFailure if it cannot be one."""
     if isinstance(found, str):
         _check_length(found)
         return JudgeReply(found, usage=estimated_usage(prompt, found))

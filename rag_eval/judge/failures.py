@@ -112,3 +112,17 @@ class JudgeUnavailableError(RagEvalError):
     """
 
     partial: object = None
+
+
+class JudgePendingError(RagEvalError):
+    """The judge is asked in batches, and not all replies are there: call again later.
+
+    Attributes
+    ----------
+    path : str
+        The file of the run's batches.
+    """
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(message)
+        self.path = path

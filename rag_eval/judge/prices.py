@@ -14,22 +14,30 @@ from typing import Any, Final, NamedTuple, Self
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.judge.replies import Usage
-from rag_eval.plumbing.checked_values import from_zero
+from rag_eval.plumbing.checked_values import from_zero, share
 from rag_eval.plumbing.unreadable import unreadable
 
 _TOKENS_PER_PRICE: Final = 1_000_000
 _KEYS: Final = ("input", "output")
 # Of input tokens in a server's cache; where they are not given, the price is that of others.
 _OF_CACHES: Final = ("cached_input", "cache_write")
+_OF_BATCHES: Final = "batch"
+# OpenAI and Anthropic both take half for all tokens of a batch: developers.openai.com/api/docs/
+# guides/batch and platform.claude.com/docs/en/build-with-claude/batch-processing, November 2026.
+_USUAL_BATCH: Final = 0.5
 
 
 class Price(NamedTuple):
-    """USD per million tokens; for tokens taken from and written to a server's cache as well."""
+    """USD per million tokens; for tokens taken from and written to a server's cache as well.
+
+    ``batch`` is the share of these prices that is paid for requests in batches.
+    """
 
     input: float
     output: float
     cached_input: float
     cache_write: float
+    batch: float = _USUAL_BATCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,8 @@ class PriceTable:
         """The prices in a mapping ``{"gpt-5": {"input": 1.25, "output": 10.0}}``.
 
         ``cached_input`` and ``cache_write`` can be added: the prices of input tokens that a server
-        takes from its cache, or writes to it.
+        takes from its cache, or writes to it. ``batch`` is the share of the prices that is paid
+        for requests in batches, 0.5 if it is not given.
 
         Raises
         ------
@@ -69,14 +78,16 @@ class PriceTable:
         fitting = [name for name in self.prices if _begins(model, name)]
         return self.prices[max(fitting, key=len)] if fitting else None
 
-    def cost_usd(self, usage: Usage, model: str | None) -> float | None:
-        """The cost of a call; None if the model has no price."""
+    def cost_usd(
+        self, usage: Usage, model: str | None, *, is_batched: bool = False
+    ) -> float | None:
+        """The cost of a call, or of a request in a batch; None if the model has no price."""
         price = self.price_of(model)
-        return None if price is None else cost_at(price, usage)
+        return None if price is None else cost_at(price, usage, is_batched=is_batched)
 
 
-def cost_at(price: Price, usage: Usage) -> float:
-    """The cost of a call at this price."""
+def cost_at(price: Price, usage: Usage, *, is_batched: bool = False) -> float:
+    """The cost of a call at this price, or of a request in a batch."""
     read = usage.input_tokens - usage.cached_tokens - usage.written_tokens
     cost = (
         read * price.input
@@ -84,7 +95,7 @@ def cost_at(price: Price, usage: Usage) -> float:
         + usage.written_tokens * price.cache_write
         + usage.output_tokens * price.output
     )
-    return cost / _TOKENS_PER_PRICE
+    return cost * (price.batch if is_batched else 1.0) / _TOKENS_PER_PRICE
 
 
 def read_prices(path: str | Path) -> PriceTable:
@@ -130,15 +141,16 @@ def _price(found: object, model: object, owner: str) -> Price:
     if not isinstance(found, Mapping):
         raise InputError(f"{where} must have the prices input and output, got {found!r}")
     for key in found:
-        if key not in _KEYS + _OF_CACHES:
-            hint = suggestion(key, _KEYS + _OF_CACHES)
+        if key not in (*_KEYS, *_OF_CACHES, _OF_BATCHES):
+            hint = suggestion(key, (*_KEYS, *_OF_CACHES, _OF_BATCHES))
             if isinstance(found[key], Mapping):
                 hint = '; quote a name with a dot in TOML: ["gpt-4.1"]'
             raise InputError(f"{where} has no price {key!r}{hint}")
     amounts = {key: _amount(found, key, where) for key in _KEYS}
     for key in _OF_CACHES:
         amounts[key] = _amount(found, key, where) if key in found else amounts["input"]
-    return Price(**amounts)
+    batch = share(found.get(_OF_BATCHES, _USUAL_BATCH), f"{where}: {_OF_BATCHES}")
+    return Price(**amounts, batch=batch)
 
 
 def _amount(found: Mapping[str, Any], key: str, where: str) -> float:

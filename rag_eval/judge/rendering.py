@@ -33,8 +33,8 @@ class Prompt:
 class RowMark:
     """The mark of a row's prompts; because they share it, they begin alike."""
 
-    def __init__(self) -> None:
-        self._mark = ""
+    def __init__(self, mark: str = "") -> None:
+        self._mark = mark
 
     def unknown_to(self, texts: Iterable[str]) -> str:
         """The mark; a new one if it is in a text, to which a reply may have brought it."""

@@ -1,6 +1,7 @@
 """The judges of a run: asks questions and parses replies within the limits of the run.
 
 The stages of a question: cache, slot, prompt, call, retries, parsing, one repeat with a complaint.
+With a ledger of batches, questions are asked in batches instead, and replies come from the ledger.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, Self, TypeVar
 
 import msgspec
 
 from rag_eval.errors import InputError
 from rag_eval.judge.accounts import Accounts
 from rag_eval.judge.asking import Asked
-from rag_eval.judge.calls import Caller
+from rag_eval.judge.calls import Caller, checked_reply
 from rag_eval.judge.ending import Ending
 from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
 from rag_eval.judge.first_asks import FirstAsks
@@ -38,15 +39,17 @@ from rag_eval.judge.replies import (
     is_named,
 )
 from rag_eval.judge.retrying import given_up, stamina_package, tries
+from rag_eval.judge.second_asks import Asking, cut_twice, second_ask
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.judge.verifiers import Verifier
 from rag_eval.judge.verifying import Verifying
 
+if TYPE_CHECKING:
+    from rag_eval.judge.batch_ledger import BatchLedger
+    from rag_eval.judge.batched_questions import BatchedQuestions
+
 Reply = TypeVar("Reply", bound=msgspec.Struct)
 
-_ASKED_AGAIN: Final = frozenset({"unparsed", "incomplete"})
-# Asking for more tokens does not make room for them.
-_FULL_CONTEXT: Final = "model_context_window_exceeded"
 _NO_ANSWER: Final = frozenset({"unreachable", "failed", "timed_out"})
 # After this many failed judgements without a single reply, the judge is unavailable.
 _DEAD_AFTER: Final = 20
@@ -63,14 +66,6 @@ class _Question(Generic[Reply]):
     fields: Fields
     tally: Tally
     check: Callable[[Reply], str | None] | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """How a question is asked: what was wrong with the last reply, or with a longer limit."""
-
-    complaint: str = ""
-    longer: bool = False
 
 
 class SessionAsker:
@@ -115,6 +110,9 @@ class JudgeSession:
         Names of callables, in the order of the judges.
     verifier : Verifier, optional
         Asked within the same limits; with one, there may be no judge.
+    batches : BatchLedger, optional
+        Ask nothing, but the first question of a run: take replies from here, and note here what
+        is to be asked.
     clock : callable
         Clock in seconds, for the rate limits.
 
@@ -144,6 +142,7 @@ class JudgeSession:
         prices: Any = None,
         names: Sequence[str | None] | None = None,
         verifier: Verifier | None = None,
+        batches: BatchLedger | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         if not judges and verifier is None:
@@ -160,7 +159,8 @@ class JudgeSession:
         self.tally = self._accounts.tally
         self._limiter = Limiter(len(judges), limits, clock)
         self._slots = Slots(self._limiter)
-        self._ending = Ending(limits.run_timeout_s)
+        # Batches have the time that their servers take.
+        self._ending = Ending(limits.run_timeout_s if batches is None else None)
         self._threads = ThreadCalls()
         self._coroutines = LoopCalls()
         self._callers = [
@@ -170,6 +170,11 @@ class JudgeSession:
         self.verifying = None if verifier is None else self._verifying(verifier)
         self._has_answered = [False] * len(judges)
         self._n_failed = [0] * len(judges)
+        self._batches: BatchedQuestions | None = None
+        if batches is not None:
+            from rag_eval.judge.batched_questions import BatchedQuestions
+
+            self._batches = BatchedQuestions(batches, judges, self.identities, limits.retries)
 
     def asker(self, judge: int = 0, repeat: int = 0) -> SessionAsker:
         """An asker for one judge and row; repeats of a question are cached separately."""
@@ -218,7 +223,7 @@ class JudgeSession:
     def _kept_beginning(self, question: _Question[Any]) -> tuple[str, ...]:
         """The chunks that the judge's server keeps for other prompts of the row; or empty."""
         style, caller = self._style, self._callers[question.judge]
-        if not (style.shares_chunks and caller.keeps_beginnings):
+        if not (style.shares_chunks and caller.keeps_beginnings) or self._batches is not None:
             return ()
         chunks = question.fields.get(SHARED_FIELD)
         if style.is_overridden(question.step) or not isinstance(chunks, (list, tuple)):
@@ -239,23 +244,75 @@ class JudgeSession:
     async def _judged(
         self, question: _Question[Reply], key: bytes | None, cut: asyncio.Timeout
     ) -> Asked[Reply]:
-        prompt, reply = await self._replied(question, _Asking(), cut)
+        prompt, reply = await self._replied(question, key, Asking(), cut)
         try:
             value = self._read(question, prompt, reply)
         except JudgeFailure as failure:
-            again = self._again(question, failure, reply)
+            can_reply_longer = self._callers[question.judge].can_reply_longer
+            again = second_ask(failure, reply, can_reply_longer=can_reply_longer)
             if again is None:
                 raise
-            prompt, reply = await self._replied(question, again, cut)
+            prompt, reply = await self._replied(question, key, again, cut)
             value = self._read_at_last(question, prompt, reply, again)
-        if key is not None:
+        if self._cache is not None and key is not None:
             self._keep(key, value, reply)
         return Asked(value, prompt.text)
 
     async def _replied(
-        self, question: _Question[Any], form: _Asking, cut: asyncio.Timeout
+        self, question: _Question[Any], key: bytes | None, form: Asking, cut: asyncio.Timeout
     ) -> tuple[Prompt, JudgeReply]:
-        """A reply, with as many retries as the limits allow."""
+        """A reply: of a call, or of a batch."""
+        if self._batches is None:
+            return await self._called_with_retries(question, form, cut)
+        assert key is not None, "judges that are asked in batches have a name"
+        judge, name = question.judge, self._batches.name(key, form.name)
+        async with self._batches.trial(judge):
+            if self._batches.needs_trial(judge):
+                prompt, reply = await self._called_with_retries(question, form, cut)
+                self._batches.keep_trial(judge, name, prompt.mark, reply)
+                return prompt, reply
+        return await self._collected(question, name, form)
+
+    async def _collected(
+        self, question: _Question[Any], name: bytes, form: Asking
+    ) -> tuple[Prompt, JudgeReply]:
+        """The reply of a batch; a failure for a question that is not in one, or not yet."""
+        assert self._batches is not None
+        judge, step = question.judge, question.step
+
+        def rendered(mark: RowMark) -> Prompt:
+            return render(step, question.fields, self._style, form.complaint, mark)
+
+        found = self._batches.found(name)
+        if found is None:
+            prompt = rendered(question.mark)
+            self._batches.want(judge, name, prompt, step, question.fields, longer=form.longer)
+        if found is None or found == "sent":
+            # The other questions of the row are noted as well.
+            raise JudgeFailure("interrupted", "not judged yet: its question is not answered yet")
+        # With the mark that it was asked with, the prompt is what it was.
+        prompt = rendered(RowMark(found.mark))
+        # What several rows ask is asked once, and is like a cached reply for the others.
+        is_first = found.is_first
+        self._accounts.add(
+            question.tally, Tally(llm_calls=int(is_first), cached_calls=int(not is_first))
+        )
+        if not isinstance(found.outcome, JudgeReply):
+            self._give_up(judge, given_up(found.outcome))
+        try:
+            reply = checked_reply(found.outcome, prompt.text)
+            if is_first:
+                self._took(question, reply, is_batched=found.is_batched)
+            self._has_answered[judge] = True
+            self._check_cut(prompt, reply)
+        except JudgeFailure as failure:
+            self._give_up(judge, failure)
+        return prompt, reply
+
+    async def _called_with_retries(
+        self, question: _Question[Any], form: Asking, cut: asyncio.Timeout
+    ) -> tuple[Prompt, JudgeReply]:
+        """The reply of a call, with as many retries as the limits allow."""
         try:
             try:
                 return await self._called(question, form, cut)
@@ -274,7 +331,7 @@ class JudgeSession:
         raise AssertionError("a retry neither returned nor raised")
 
     async def _called(
-        self, question: _Question[Any], form: _Asking, cut: asyncio.Timeout
+        self, question: _Question[Any], form: Asking, cut: asyncio.Timeout
     ) -> tuple[Prompt, JudgeReply]:
         """One call in a slot; the prompt is made once a slot is free."""
         judge = question.judge
@@ -315,34 +372,35 @@ class JudgeSession:
         self._count_probes(tally, reply.n_requests)
         pace.succeeded(epoch)
         self._has_answered[judge] = True
-        usage = reply.usage
-        assert usage is not None, "callers estimate missing usage"
-        self._accounts.call_took(judge, tally, usage, reply.model)
+        usage = self._took(question, reply)
         self._limiter.take_tokens(usage.input_tokens + usage.output_tokens - expected)
         self._note_budget()
-        cut = cut_message(prompt.text, usage)
-        if cut is not None:
-            raise JudgeFailure("prompt_cut", cut)
+        self._check_cut(prompt, reply)
         return reply
 
-    def _again(
-        self, question: _Question[Any], failure: JudgeFailure, reply: JudgeReply
-    ) -> _Asking | None:
-        """How to ask once more after a reply that cannot be used; None if that cannot help."""
-        if failure.kind in _ASKED_AGAIN:
-            return _Asking(complaint=str(failure))
-        if failure.kind != "truncated" or reply.finish_reason == _FULL_CONTEXT:
-            return None
-        return _Asking(longer=True) if self._callers[question.judge].can_reply_longer else None
+    def _took(
+        self, question: _Question[Any], reply: JudgeReply, *, is_batched: bool = False
+    ) -> Usage:
+        """Count the tokens of a reply."""
+        usage = reply.usage
+        assert usage is not None, "callers estimate missing usage"
+        self._accounts.call_took(question.judge, question.tally, usage, reply.model, is_batched)
+        return usage
+
+    def _check_cut(self, prompt: Prompt, reply: JudgeReply) -> None:
+        assert reply.usage is not None
+        cut = cut_message(prompt.text, reply.usage)
+        if cut is not None:
+            raise JudgeFailure("prompt_cut", cut)
 
     def _read_at_last(
-        self, question: _Question[Reply], prompt: Prompt, reply: JudgeReply, form: _Asking
+        self, question: _Question[Reply], prompt: Prompt, reply: JudgeReply, form: Asking
     ) -> Reply:
         try:
             return self._read(question, prompt, reply)
         except JudgeFailure as failure:
             if failure.kind == "truncated" and form.longer:
-                raise JudgeFailure("truncated", _cut_twice(reply)) from None
+                raise JudgeFailure("truncated", cut_twice(reply)) from None
             raise
 
     def _count_probes(self, tally: Tally, n_requests: int) -> None:
@@ -371,7 +429,7 @@ class JudgeSession:
 
     def _key(self, question: _Question[Any]) -> bytes | None:
         identity = self.identities[question.judge]
-        if self._cache is None or not is_named(identity):
+        if (self._cache is None and self._batches is None) or not is_named(identity):
             return None
         from rag_eval.judge.cache import cache_key
 
@@ -379,6 +437,9 @@ class JudgeSession:
         return cache_key(digest, question.fields, identity, question.repeat)
 
     def _cached(self, question: _Question[Reply], key: bytes) -> Reply | None:
+        # What this run has paid for is counted in each pass over its data.
+        if self._cache is None or (self._batches is not None and self._batches.knows(key)):
+            return None
         found = self._cache.get(key)
         if found is None:
             return None
@@ -402,7 +463,8 @@ class JudgeSession:
         self._ending.check()
 
     def _note_budget(self) -> None:
-        message = self._accounts.reached()
+        # Of batches the budget is checked before they are sent, and then all is paid for.
+        message = None if self._batches is not None else self._accounts.reached()
         if message is not None:
             self._ending.come(lambda: JudgeFailure("budget", message))
 
@@ -426,19 +488,3 @@ class JudgeSession:
     def _end_run(self, message: str) -> NoReturn:
         self._ending.come(lambda: JudgeUnavailableError(message), final=True)
         raise JudgeUnavailableError(message)
-
-
-def _cut_twice(reply: JudgeReply) -> str:
-    """What to do about a reply that was cut at twice its limit, too."""
-    usage, taken = reply.usage, ""
-    if usage is not None and not usage.estimated:
-        taken = f" ({usage.output_tokens:,} tokens)"
-    if reply.has_thoughts:
-        return (
-            f"the model spent its limit on thinking, and also twice the limit{taken}: raise the "
-            "judge option max_output_tokens, or set reasoning_effort to low"
-        )
-    return (
-        f"the reply was cut at its token limit, and also at twice the limit{taken}: raise the "
-        "judge option max_output_tokens"
-    )

@@ -23,6 +23,7 @@ from rag_eval.options.declared import (
     document,
 )
 from rag_eval.options.gate_types import PolicyOptions
+from rag_eval.options.judge_types import JudgeBatchOptions
 from rag_eval.options.types import (
     EvaluateOptions,
     MetricsOptions,
@@ -117,7 +118,14 @@ class ReadOptions(FileOptions, WorkOptions, total=False):
     ]
 
 
-class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions, total=False):
+class RunOptions(
+    ReadOptions,
+    EvaluateOptions,
+    RegressionOptions,
+    PolicyOptions,
+    JudgeBatchOptions,
+    total=False,
+):
     """Options of :func:`rag_eval.run_file`, besides those of reading and of evaluating."""
 
     min_pass_rate: Annotated[
@@ -266,7 +274,7 @@ class ConfigOptions(RunOptions, MetricsOptions, total=False):
     """What ``rag-eval.toml`` may give, but for options that say why not."""
 
 
-class StreamOptions(ReadOptions, EvaluateOptions, total=False):
+class StreamOptions(ReadOptions, EvaluateOptions, JudgeBatchOptions, total=False):
     """Options of scores that are written as rows, wherever they go."""
 
     columns: Annotated[
@@ -359,6 +367,8 @@ class JudgeCheckOptions(ReadOptions, EvaluateOptions, total=False):
 
 
 document(ReadOptions)
-document(RunOptions, ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions)
-document(ScoreFileOptions, ReadOptions, EvaluateOptions)
+document(
+    RunOptions, ReadOptions, EvaluateOptions, RegressionOptions, PolicyOptions, JudgeBatchOptions
+)
+document(ScoreFileOptions, ReadOptions, EvaluateOptions, JudgeBatchOptions)
 document(BatchScorerOptions, ScoringOptions)

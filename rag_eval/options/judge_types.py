@@ -11,6 +11,7 @@ from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
 from rag_eval.options.declared import (
     ANY,
     BY_METRIC,
+    FILE,
     FILE_OR_OBJECT,
     FLAG,
     FROM_ZERO,
@@ -349,6 +350,24 @@ class JudgeOptions(TypedDict, total=False):
     ]
 
 
+class JudgeBatchOptions(TypedDict, total=False):
+    """How judges of runs on files are asked."""
+
+    judge_batch: Annotated[
+        str | Path | None,
+        Option(
+            FILE,
+            "Ask the judge by the batch API of its vendor, at half the price and within a day, and "
+            "keep the batches in this file.",
+            more="Calls raise :class:`rag_eval.judge.JudgePendingError` until all replies are "
+            "there; call again to collect them.",
+            flag_help="Ask the judge in batches, at half the price and within a day, and keep them "
+            "in FILE; see rag-eval judge collect.",
+            no_toml="output files are named when the run is started",
+        ),
+    ]
+
+
 TRIAL_OPTIONS: Final = (
     *("judge_options", "judge_allow_http", "judge_style", "concurrency", "call_timeout_s"),
     *("run_timeout_s", "retries", "requests_per_minute", "tokens_per_minute", "max_calls"),
@@ -363,4 +382,5 @@ def asks_for_judging(options: Mapping[str, Any]) -> bool:
     return any(name in asking and value is not None for name, value in options.items())
 
 
+document(JudgeBatchOptions)
 document(JudgeOptions)

@@ -38,6 +38,7 @@ from rag_eval.plumbing.json_text import json_value
 from rag_eval.samples import EvaluationMode, MetricId
 
 if TYPE_CHECKING:
+    from rag_eval.judge.batch_ledger import BatchLedger
     from rag_eval.judge.cache import JudgeCache
 
 
@@ -65,6 +66,8 @@ class Judging:
         One per judge.
     style, repeat, on_failure
         As the options of those names.
+    batches : BatchLedger or path, optional
+        Where the batches of a run on files are kept; open when there are replies in it to use.
     scorers : dict of JudgedScorer
         Those of ``judged`` that only a judge can score and that are judged by themselves.
     bands : dict of (low, high)
@@ -89,6 +92,7 @@ class Judging:
     audit_share: float
     seed: int
     cache: Path | JudgeCache | None = field(compare=False)
+    batches: BatchLedger | Path | None = field(compare=False)
     prices: Any
     scorers: Mapping[MetricId, JudgedScorer] = field(compare=False, repr=False)
     verifier: Verifier | None = field(default=None, compare=False)
@@ -196,6 +200,7 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
         audit_share=_OPTIONS["audit_share"].of(options),
         seed=_OPTIONS["judge_seed"].of(options),
         cache=_cache(options.get("judge_cache")),
+        batches=options.get("judge_batch"),
         prices=price_table(options.get("prices")),
         scorers=scorers,
         verifier=verifier,

@@ -31,9 +31,9 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), name)
 
 
-def counted(n: int, noun: str) -> str:
+def counted(n: int, noun: str, plural: str = "") -> str:
     """``1 row``, ``1,200 rows``."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
 
 
 def decimal_text(value: float, digits: int, sign: str = "") -> str:

@@ -334,6 +334,7 @@ def opened_judge(plan: Plan, on_rows: OnRows | None = None) -> Iterator[JudgeRun
             cache=cache,
             prices=judging.prices,
             verifier=judging.verifier,
+            batches=None if isinstance(judging.batches, (str, Path)) else judging.batches,
         ) as session:
             yield JudgeRun(plan, session, session, on_rows)
     finally:
@@ -396,5 +397,9 @@ def expected_cost(judging: Judging, report: JudgeReport) -> float | None:
         estimated=True,
         cached_tokens=tally.cached_tokens // n_judges,
     )
-    costs = [judging.prices.cost_usd(usage, identity.model) for identity in judging.identities]
+    is_batched = judging.batches is not None
+    costs = [
+        judging.prices.cost_usd(usage, identity.model, is_batched=is_batched)
+        for identity in judging.identities
+    ]
     return None if None in costs else sum(costs) + verifying

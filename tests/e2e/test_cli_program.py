@@ -29,7 +29,11 @@ def test_every_command_has_help() -> None:
     plain = {"run", "score", "validate", "compare", "calibrate", "metrics", "history"}
     plain |= {"gate", "estimate", "report", "show"}
     golden = {"run", "validate", "diff", "split", "dedupe"}
-    groups = {"judge": {"check", "debias-check"}, "cache": {"info", "clear"}, "golden": golden}
+    groups = {
+        "judge": {"check", "collect", "debias-check"},
+        "cache": {"info", "clear"},
+        "golden": golden,
+    }
     groups["baseline"] = {"pin", "unpin", "show", "export"}
     groups["labels"] = {"init", "validate", "compare", "sample"}
     groups["init"] = {"github", "gitlab"}

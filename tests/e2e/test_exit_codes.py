@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.batch_servers import BatchServer
 from tests.commands import invoke
 from tests.docs_pages import ROOT, tool
 from tests.e2e.test_judge_check import contrary, knows
@@ -16,6 +17,7 @@ from tests.fluent_judge import FluentJudge
 from tests.judge_servers import Fails, JudgeServer
 from tests.run_command import BAD, GOOD, run, samples
 
+JUDGED = "--mode llm --metrics faithfulness --judge-style rating"
 # 130 and 143 are those of tests/e2e/test_cli_run_processes.py. In this order: some need files of
 # others, or find them there already.
 CALLS = [
@@ -60,6 +62,16 @@ CALLS = [
     ("judge debias-check good.jsonl --metrics faithfulness ANSWERS", 0),
     ("judge debias-check good.jsonl --judge none", 2),
     ("judge debias-check good.jsonl --metrics faithfulness REFUSES", 3),
+    ("run mixed.jsonl BATCHES --judge-batch b.sqlite --min-pass-rate 0", 4),
+    ("judge collect b.sqlite", 0),
+    ("run mixed.jsonl BATCHES --judge-batch b.sqlite --min-mean faithfulness=1", 1),
+    ("judge collect b.sqlite --wait", 1),
+    ("judge collect none.sqlite", 2),
+    ("score mixed.jsonl - BATCHES --judge-batch c.sqlite", 4),
+    ("run mixed.jsonl BATCHES --judge-batch d.sqlite --max-calls 1", 3),
+    ("judge collect d.sqlite", 3),
+    ("run mixed.jsonl SLOW --judge-batch e.sqlite", 4),
+    ("judge collect e.sqlite", 4),
     ("cache info --cache-file none.sqlite", 0),
     ("cache info --cache-file good.jsonl", 2),
     ("cache clear --cache-file none.sqlite", 0),
@@ -125,12 +137,16 @@ def test_every_exit_code_of_the_help_happens() -> None:
         JudgeServer(FluentJudge()) as answering,
         JudgeServer(FluentJudge(knows)) as knowing,
         JudgeServer(FluentJudge(contrary)) as contradicting,
+        BatchServer(FluentJudge(), is_quick=True) as batching,
+        BatchServer(FluentJudge()) as slow,
     ):
         places = {
             "REFUSES": f"--judge {refusing.openai_url}#m",
             "ANSWERS": f"--judge {answering.openai_url}#m",
             "KNOWING": f"{knowing.openai_url}#m",
             "CONTRARY": f"{contradicting.openai_url}#m",
+            "BATCHES": f"{JUDGED} --judge {batching.openai_url}#m",
+            "SLOW": f"{JUDGED} --judge {slow.openai_url}#m",
             "LOCKED": f"{refusing.openai_url}#m",
             "DECISIONS": str(ROOT / "examples" / "decisions"),
         }

@@ -10,7 +10,8 @@ import json
 import re
 import shlex
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -175,7 +176,12 @@ SETUPS = (
 
 def blocks() -> list[str]:
     found = tool("docs_blocks").page_blocks(PAGE.read_text("utf-8"))
-    return [block.text for block in found if block.tag == "judge-server"]
+    # Those of batches have a test of their own.
+    return [
+        block.text
+        for block in found
+        if block.tag == "judge-server" and "--judge-batch" not in block.text
+    ]
 
 
 class Served(JudgeServer):
@@ -201,6 +207,20 @@ class Served(JudgeServer):
         return Sends(json.dumps(setup.reply(self.fluent(prompt))).encode())
 
 
+@contextmanager
+def vendors_at(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whoever is called by https, this server answers, with a certificate of the vendors."""
+    for name in ("NO_PROXY", "no_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{server.port}")
+    monkeypatch.setenv("SSL_CERT_FILE", str(VENDORS))
+    httpcore2.default_ssl_context.cache_clear()  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        httpcore2.default_ssl_context.cache_clear()  # type: ignore[attr-defined]
+
+
 def test_every_set_up_has_its_server() -> None:
     assert len(blocks()) == len(SETUPS)
 
@@ -212,8 +232,6 @@ def test_a_set_up_works_as_the_page_shows_it(
     setup = SETUPS[number]
     samples(tmp_path, 2).rename(tmp_path / "samples.jsonl")
     monkeypatch.chdir(tmp_path)
-    for name in ("NO_PROXY", "no_proxy", "https_proxy"):
-        monkeypatch.delenv(name, raising=False)
     resolve = socket.getaddrinfo
     monkeypatch.setattr(
         socket,
@@ -223,13 +241,8 @@ def test_a_set_up_works_as_the_page_shows_it(
         ),
     )
     with Served(setup) as server:
-        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{server.port}")
-        monkeypatch.setenv("SSL_CERT_FILE", str(VENDORS))
-        httpcore2.default_ssl_context.cache_clear()  # type: ignore[attr-defined]
-        try:
+        with vendors_at(server, monkeypatch):
             run_block(blocks()[number], setup, server.port)
-        finally:
-            httpcore2.default_ssl_context.cache_clear()  # type: ignore[attr-defined]
         last = server.requests[-1]
         n_requests = server.n_requests
     result = result_of(tmp_path / "out.json")

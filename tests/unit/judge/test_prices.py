@@ -145,3 +145,18 @@ def test_a_table_is_taken_in_any_form(tmp_path: Path) -> None:
     assert price_table(None) is None
     assert price_table(table) is table
     assert price_table(TABLE) == price_table(path) == price_table(str(path)) == table
+
+
+def test_a_batch_costs_its_share_of_the_prices() -> None:
+    table = PriceTable.of(
+        {"m": {"input": 2, "output": 8}, "n": {"input": 2, "output": 8, "batch": 0.3}}
+    )
+    usage = Usage(1_000_000, 500_000)
+    costs = [
+        table.cost_usd(usage, model, is_batched=batched)
+        for model in ("m", "n")
+        for batched in (False, True)
+    ]
+    assert costs == pytest.approx([6.0, 3.0, 6.0, 1.8])
+    with pytest.raises(InputError, match="'m': batch must be between 0 and 1, got 50"):
+        PriceTable.of({"m": {"input": 2, "output": 8, "batch": 50}})
