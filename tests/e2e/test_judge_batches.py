@@ -20,7 +20,7 @@ from rag_eval.adapters.openai import create_openai_judge
 from rag_eval.cli import batches as batch_commands
 from rag_eval.errors import InputError
 from rag_eval.jobs import judge_batches
-from rag_eval.judge import JudgePendingError, batch_ledger
+from rag_eval.judge import JudgeCache, JudgePendingError, batch_ledger
 from rag_eval.judge.batch_ledger import BatchLedger
 from rag_eval.judge.failures import JudgeUnavailableError
 from tests.batch_servers import CANCELS, EXPIRES, BatchServer, Loses
@@ -709,6 +709,10 @@ def test_a_batch_file_is_of_one_run_one_judge_and_one_process(tmp_path: Path) ->
         missing = invoke("judge", "collect", tmp_path / "none")
         assert (missing.exit_code, (tmp_path / "none").exists()) == (2, False)
         assert "give the FILE of --judge-batch FILE" in missing.stderr
+        JudgeCache(tmp_path / "cache").close()
+        mistaken = invoke("judge", "collect", tmp_path / "cache")
+        assert mistaken.exit_code == 2
+        assert "is a database, but not a batch file" in mistaken.stderr
         # A run from Python has no command.
         with pytest.raises(JudgePendingError):
             step(data, judge_at(server, "openai"), tmp_path / "python")
