@@ -90,6 +90,11 @@ def chosen_verifier(
             "verifier must be a rag_eval.judge.Verifier or the path of a folder with an ONNX "
             f"model, got {glance(given)}"
         )
+    if given.cost_per_claim and options.get("judge_batch") is not None:
+        raise InputError(
+            f"judge_batch reads the data several times, and {given.identity} would be paid each "
+            "time. Leave out judge_batch (--judge-batch), or the verifier"
+        )
     low, high = verifier_band(options)
     if not is_alone and not low <= given.threshold <= high:
         raise InputError(

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+import rag_eval
+from rag_eval.adapters import create_onnx_verifier
 from rag_eval.cli.program import program
+from rag_eval.errors import InputError
+from rag_eval.judge import Verifier
+from tests.batch_servers import BatchServer
+from tests.e2e.test_judge_batches import judge_at, judged
 from tests.fluent_judge import FluentJudge
 from tests.judge_servers import JudgeServer
 from tests.onnx_models import write_verifier
@@ -120,3 +126,27 @@ def test_flags_that_do_not_fit_are_errors(
     done = invoke("run", samples, *FAITH, "--mode", "llm", "--verifier", model)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "needs onnxruntime: pip install 'rag-eval-native[verifier]'" in done.stderr
+
+
+def test_a_judge_that_is_asked_in_batches_comes_after_a_verifier_that_is_free(
+    samples: Path, model: Path, tmp_path: Path
+) -> None:
+    options: Any = {
+        "mode": "cascade",
+        "profile": "grounded",
+        "cascade_band": (0.0, 1.0),
+        "verifier_band": (0.01, 0.9),
+        "verifier": create_onnx_verifier(model),
+    }
+    found = []
+    with BatchServer(FluentJudge(lambda text: 1.0)) as server:
+        judge = judge_at(server, "openai")
+        for run in (judged, lambda *_, **given: rag_eval.run_file(samples, judge=judge, **given)):
+            out = tmp_path / f"{len(found)}.json"
+            given = {"metrics": ["faithfulness"], **options, "output": out}
+            run(server, samples, judge, tmp_path / "b.sqlite", **given)
+            found.append([(row["mode"], row["score"]) for row in rows_of(out)])
+        paid = {**options, "verifier": Verifier(lambda two, one: 0.5, name="p", cost_per_claim=1)}
+        with pytest.raises(InputError, match="verifier:p would be paid each time"):
+            judged(server, samples, judge, tmp_path / "c.sqlite", **paid)
+    assert found[0] == found[1] == [("verifier", 1.0), ("verifier", 0.0), ("llm", 1.0)]
