@@ -120,7 +120,11 @@ def test_a_context_that_is_full_is_told_and_no_fault() -> None:
         (Fails(401, "a wrong key"), (), "openai:m cannot be used: the judge's server answered 401"),
         (Fails(503, "busy"), (), "openai:m did not answer in 20 judgements"),
         (Fails(400, "it is broken"), (), "the judge's server answered 400: it is broken"),
-        (FluentJudge(knows), ("--max-calls", 5), "judge_budget in "),
+        (
+            FluentJudge(knows),
+            ("--max-calls", 5),
+            "31 judgements failed with judge_budget, for example ",
+        ),
     ],
 )
 def test_a_judge_that_does_not_answer(script: Script, flags: tuple[object, ...], said: str) -> None:
