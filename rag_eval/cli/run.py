@@ -163,7 +163,7 @@ def _print_talk(report: RunReport, told: Told, *, with_verdict: bool) -> None:
     if report.run_id is not None:
         print(f"saved in the store as {report.run_id}", file=sys.stderr)
     if report.interrupted:
-        written = f"; partial result written to {report.written}" if report.written else ""
+        written = f"; wrote the partial result {report.written}" if report.written else ""
         why = report.unavailable or "interrupted"
         text = f"{why}: ended after {report.result.n_rows:,} samples{written}"
         say(text)

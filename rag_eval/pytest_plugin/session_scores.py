@@ -181,7 +181,7 @@ class SessionScores:
 
             write_baseline_file(run, self._settings.save)
             rows = counted(len(run), "row")
-            self._notes.append(f"{rows} written to {_shown(self._settings.save)}")
+            self._notes.append(f"wrote {rows} to {_shown(self._settings.save)}")
 
     def _add_properties(self, config: pytest.Config) -> None:
         """Add properties to the suite if a JUnit file is written."""

@@ -125,7 +125,7 @@ def print_score_file(report: ScoreFileReport, console: Console) -> None:
     if report.interrupted and report.kept is not None:
         text += f"; they are kept in {report.kept}: continue with --resume"
     elif not report.interrupted and str(report.target) != "-":
-        text += f"; written to {report.target}"
+        text += f"; wrote {report.target}"
     print_line(console, plain_text(text + table.on_nulls))
 
 

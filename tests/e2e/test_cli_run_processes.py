@@ -123,7 +123,7 @@ def test_ctrl_c_writes_what_there_is_beside_the_old_result(endless: Path, name: 
     assert code == 130
     assert output.read_bytes() == b"old"
     partial = endless.parent / name.replace("o.", "o.partial.")
-    assert f"partial result written to {partial}" in err.decode()
+    assert f"wrote the partial result {partial}" in err.decode()
     data = partial.read_bytes()
     text = gzip.decompress(data) if name.endswith(".gz") else data
     if name == "o.jsonl":

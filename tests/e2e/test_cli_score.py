@@ -163,7 +163,7 @@ def test_what_is_said(tmp_path: Path, data: Path) -> None:
     assert done.stdout == ""
     words = " ".join(done.stderr.split())
     assert "metric mean 95 % interval scored pass rate threshold" in words
-    assert f"4 samples scored; written to {target}" in words
+    assert f"4 samples scored; wrote {target}" in words
     assert score(data, target, "--quiet").stderr == ""
 
 

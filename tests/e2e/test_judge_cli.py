@@ -461,7 +461,7 @@ def test_run_writes_what_was_judged_when_the_judge_is_lost(tmp_path: Path) -> No
     assert len(rows) == 75
     assert all(row["score"] is not None for row in rows)
     said = " ".join(done.stderr.split())
-    assert "ended after 75 samples; partial result written to" in said
+    assert "ended after 75 samples; wrote the partial result" in said
 
 
 @pytest.mark.parametrize("more", [(), IN_ORDER], ids=["some at once", "one at a time"])

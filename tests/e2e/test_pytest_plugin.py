@@ -123,7 +123,7 @@ def test_a_session_is_held_against_a_baseline_on_one_process_and_on_two(
         rf"^faithfulness +0\.\d\d +\[0\.\d\d, 0\.\d\d\] .* {N + 1}/{N + 1}$", section, re.M
     )
     assert re.search(r"^hallucination_rate .* 1/1$", section, re.M)
-    assert f"note: {N + 1} rows written to base.json" in section
+    assert f"note: wrote {N + 1} rows to base.json" in section
     base = (pytester.path / "base.json").read_bytes()
     rows = {row["id"]: row for row in json.loads(base)["rows"]}
     assert len(rows) == N + 1
