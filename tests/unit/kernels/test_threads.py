@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, get_ident
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from rag_eval import _native, build_tfidf_vectors, evaluate_batch, text
+from rag_eval import _native, build_tfidf_vectors, evaluate_batch, run_file, text
 from rag_eval.inputs.opened import START, Input
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.exact_moments import ExactMoments
@@ -82,11 +83,18 @@ def text_kernels() -> bytes:
     return repr((words, vectors, f1)).encode()
 
 
+def result_rows(path: Path) -> bytes:
+    output = path.with_name(f"{get_ident()}.jsonl")
+    run_file(path, output=output, profile="grounded", threads=1)
+    return re.sub(rb'"evaluatedAt":"[^"]*"', b"", output.read_bytes())
+
+
 WORK: Final[dict[str, Callable[[Path], bytes]]] = {
     "arrow_stream": lambda path: batch_scores(TABLE),
     "arrow_texts": lambda path: batch_scores(TABLE.slice(3, 70)),
     "count_matrices": lambda path: count_matrices(),
     "exact_sums": lambda path: moments(),
+    "filled_rows": result_rows,
     "grounded_block": lambda path: batch_scores(ROWS, "grounded"),
     "json_lines": file_scores,
     "overlap_block": lambda path: batch_scores(ROWS),
