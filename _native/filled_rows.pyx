@@ -2,6 +2,7 @@
 
 What is written and how it is worded is told by Python, once; here it is only put together.
 """
+cimport cython
 from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.memoryview cimport PyMemoryView_FromMemory
@@ -34,6 +35,8 @@ cdef enum:
     KEPT_BYTES = 1 << 24       # of memory, between blocks
 
 
+@cython.auto_pickle(False)
+@cython.final
 cdef class RowWriter:
     """Writes the rows of a block into memory of its own.
 

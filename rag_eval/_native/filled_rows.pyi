@@ -1,14 +1,15 @@
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self, final
 
+@final
 class RowWriter:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         rounded: Callable[[float], str],
         add_form: Callable[[int, str, int], tuple[bytes, ...]],
         add_signal: Callable[[Any, bool], tuple[tuple[bytes, ...], bool]],
         between: bytes,
-    ) -> None: ...
+    ) -> Self: ...
     def clear(self) -> None: ...
     def add(self, row: bytes) -> None: ...
     def rows(self) -> list[bytes]: ...
