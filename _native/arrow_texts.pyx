@@ -6,7 +6,8 @@ points into. All functions say with an index which entry is bad, and with -1 tha
 from libc.stdint cimport int32_t, uintptr_t
 from libc.string cimport memcpy
 
-from primitives cimport first_byte, int64_t, uint8_t
+from byte_arrays cimport first_byte
+from primitives cimport int64_t, uint8_t
 from utf8 cimport has_high_byte, is_utf8
 
 cdef enum:

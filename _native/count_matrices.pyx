@@ -8,9 +8,10 @@ from libc.math cimport sqrt
 from libc.stdlib cimport calloc, free
 from libc.string cimport memmove, memset
 
+from byte_arrays cimport first_byte
 from ngram_sets cimport begin_tally, count_of, tally_ids, tally_t
 from primitives cimport (
-    first_byte, hash_t, int32_t, int64_t, offset_t, reserve, token_t, uint8_t, uint64_t,
+    hash_t, int32_t, int64_t, offset_t, reserve, token_t, uint8_t, uint64_t,
 )
 from tfidf_rows cimport pair_cosine
 from token_counts cimport close_counts, counts_t, distinct_jaccard

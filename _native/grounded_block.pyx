@@ -2,6 +2,7 @@
 from libc.math cimport NAN
 from libc.string cimport memset
 
+from byte_arrays cimport first_byte
 from claims cimport CONTRADICTION, NEW_NAME, N_LOSSES
 from given_stems cimport give_stems
 from grounded_row cimport (
@@ -14,7 +15,7 @@ from kept_details cimport (
 from kept_evidence cimport ABSENT, keep_held, keep_scores
 from lexicon cimport form_bytes, form_size, form_t
 from primitives cimport (
-    first_byte, hash_t, int8_t, int64_t, offset_t, texts_t, uint8_t,
+    hash_t, int8_t, int64_t, offset_t, texts_t, uint8_t,
 )
 from stopping cimport raise_failure, stop_flag
 

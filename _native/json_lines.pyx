@@ -7,10 +7,11 @@ not take, and reads in it what the decoder reads.
 """
 from libc.string cimport memcmp, memcpy
 
+from byte_arrays cimport first_byte
 from code_points cimport encode_code_point
 from json_echoes cimport echo_object
 from json_escapes cimport escaped
-from primitives cimport first_byte, int64_t, uint8_t, uint32_t, uint64_t
+from primitives cimport int64_t, uint8_t, uint32_t, uint64_t
 from utf8 cimport has_high_byte, is_utf8
 
 cdef extern from "json_strings.h" nogil:

@@ -2,6 +2,7 @@
 from libc.math cimport NAN
 from libc.string cimport memset
 
+from byte_arrays cimport first_byte
 from kept_details cimport (
     close_kept, keep_list, keep_number, keep_oddness, keep_values, kept_t, taken_list, taken_number,
     taken_values,
@@ -10,7 +11,7 @@ from overlap_row cimport (
     FAITHFULNESS, HALLUCINATION_RATE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE,
     N_METRICS, close_workspace, columns_t, open_workspace, options_t, score_row, workspace_t,
 )
-from primitives cimport first_byte, hash_t, int64_t, offset_t, texts_t, uint8_t
+from primitives cimport hash_t, int64_t, offset_t, texts_t, uint8_t
 from probes cimport probes_t
 from stopping cimport raise_failure, stop_flag
 

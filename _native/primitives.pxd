@@ -44,11 +44,6 @@ cdef inline hash_t next_seed(hash_t seed) noexcept nogil:
     return mixed ^ (mixed >> 31)
 
 
-cdef inline const uint8_t* first_byte(const uint8_t[::1] bytes_) noexcept nogil:
-    """Address of the first byte, or NULL when there is none to take the address of."""
-    return &bytes_[0] if bytes_.shape[0] else NULL
-
-
 cdef struct text_t:
     const uint8_t* bytes   # UTF-8
     int64_t size

@@ -3,10 +3,11 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdlib cimport free
 from libc.string cimport memset
 
+from byte_arrays cimport first_byte
 from code_points cimport CODE_POINT_SPACE, code_point_flags, decode_code_point
 from ngram_sets cimport clear_grams, grams_t, jaccard, join_grams
 from primitives cimport (
-    first_byte, hash_t, int64_t, offset_t, reserve, span_t, text_at, text_t, texts_t, token_t,
+    hash_t, int64_t, offset_t, reserve, span_t, text_at, text_t, texts_t, token_t,
     uint8_t,
 )
 from sentence_spans cimport next_sentence, skip_spaces
