@@ -151,25 +151,14 @@ class AnthropicBatches:
         found = await self._connection.get(f"{_PATH}/{checked_id(batch_id)}", _Batch)
         return _state(found, self._connection.said(found.processing_status))
 
-    async def outcomes(self, batch: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
+    def outcomes(self, batch: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
         """The lines of the results.
 
         They are read from their documented path: a batch also names an address, which might be
         that of another server.
         """
-        n_lines = 0
         path = f"{_PATH}/{checked_id(batch.id)}/results"
-        async with aclosing(self._connection.lines(path)) as lines:
-            async for line, is_whole in lines:
-                n_lines += 1
-                found = self._outcome(line) if is_whole else self._connection.too_long(line)
-                if found is not None:
-                    yield found
-        if n_lines < batch.n_done:
-            raise JudgeCallError(
-                f"the results of the batch {batch.id} have {n_lines:,} of {batch.n_done:,} lines",
-                retryable=True,
-            )
+        return self._connection.outcomes(batch, [path], self._outcome)
 
     def _outcome(self, line: bytes) -> tuple[str, Outcome] | None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from types import ModuleType
 from typing import Any, Final, TypeVar
@@ -21,7 +21,7 @@ from rag_eval.adapters.answers import (
 )
 from rag_eval.adapters.clients import LoopClients
 from rag_eval.errors import InputError
-from rag_eval.judge.batches import Outcome, UnsureSubmission
+from rag_eval.judge.batches import BatchState, Outcome, UnsureSubmission
 from rag_eval.judge.failures import JudgeCallError, redacted
 from rag_eval.judge.replies import JudgeReply
 
@@ -125,6 +125,35 @@ class BatchConnection:
             raise JudgeCallError(text, retryable=True) from None
         except Exception as error:
             raise self._error(self._of(error)) from None
+
+    async def outcomes(
+        self,
+        batch: BatchState,
+        paths: Sequence[str],
+        read: Callable[[bytes], tuple[str, Outcome] | None],
+    ) -> AsyncGenerator[tuple[str, Outcome], None]:
+        """The requests that the lines of result files name, each with its outcome.
+
+        ``read`` decodes one line; it returns None for a line that names no request.
+
+        Raises
+        ------
+        JudgeCallError
+            If the files have fewer lines than the vendor counted.
+        """
+        n_lines = 0
+        for path in paths:
+            async with aclosing(self.lines(path)) as lines:
+                async for line, is_whole in lines:
+                    n_lines += 1
+                    found = read(line) if is_whole else self.too_long(line)
+                    if found is not None:
+                        yield found
+        if n_lines < batch.n_done:
+            raise JudgeCallError(
+                f"the results of the batch {batch.id} have {n_lines:,} of {batch.n_done:,} lines",
+                retryable=True,
+            )
 
     def outcome(self, status: int, body: bytes) -> Outcome:
         """A reply or an error by its status and body, as that of a call."""

@@ -143,20 +143,10 @@ class OpenAIBatches:
             tuple(checked_id(file) for file in files if file),
         )
 
-    async def outcomes(self, batch: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
+    def outcomes(self, batch: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
         """The lines of both files: replies, and errors."""
-        n_lines = 0
-        for file in batch.files:
-            async for line, is_whole in self._connection.lines(f"/files/{file}/content"):
-                n_lines += 1
-                found = self._outcome(line) if is_whole else self._connection.too_long(line)
-                if found is not None:
-                    yield found
-        if n_lines < batch.n_done:
-            raise JudgeCallError(
-                f"the files of the batch {batch.id} have {n_lines:,} of {batch.n_done:,} lines",
-                retryable=True,
-            )
+        paths = [f"/files/{file}/content" for file in batch.files]
+        return self._connection.outcomes(batch, paths, self._outcome)
 
     def _outcome(self, line: bytes) -> tuple[str, Outcome] | None:
         try:

@@ -99,17 +99,19 @@ def check_command(address: str | None, **given: Any) -> int:
 )
 @click.argument("file", metavar="FILE")
 @click.option(
-    "--wait", is_flag=True, help="Look again until all replies are there; Ctrl-C ends only that."
+    "--wait",
+    is_flag=True,
+    help="Check again until all replies have arrived. Ctrl-C stops only the waiting.",
 )
 @click.pass_context
 def collect_command(context: click.Context, file: str, wait: bool) -> int:
     """Collect the judge's replies to the batches of run or score --judge-batch FILE.
 
-    A judgement takes several questions, so the run takes a few rounds: this looks at the batches in
-    FILE, keeps the replies that are there, and sends the questions that follow from them. Once no
-    question is left, it writes the results, as the command would have done that began the run. It
-    may be ended and repeated at any time: what was paid for is kept, and no batch is sent twice.
-    Running the command of the run again does the same, such as with a higher --budget-usd.
+    A judgement takes several questions, so a run takes a few rounds. This command checks the
+    batches in FILE, keeps the replies that have arrived, and sends the questions that follow from
+    them. Once no question is left, it writes the results of the run. You can interrupt and repeat
+    it at any time: replies that were paid for are kept, and no batch is sent twice. Running the
+    first command again does the same, for example with a higher --budget-usd.
 
     \b
     Examples:

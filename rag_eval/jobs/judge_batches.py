@@ -128,10 +128,9 @@ class _Round:
         """Take the replies of ended batches; whether a pass over the data would find news."""
         has_news = False
         batches = self._ledger.open_batches()
+        if not batches and not self._ledger.batch_ids():
+            await self._check_servers()
         try:
-            if not batches and not self._ledger.batch_ids():
-                for server in self._servers:
-                    await server.check()
             for batch in batches:
                 has_news |= await self._looked_at(batch)
         except JudgeCallError as error:
@@ -139,6 +138,17 @@ class _Round:
                 raise JudgeUnavailableError(str(error)) from None
             self._notes.append(f"not all batches could be looked at: {error}")
         return has_news
+
+    async def _check_servers(self) -> None:
+        """End a run that has sent nothing yet, unless each server answers and has batches.
+
+        Its questions would each try to reach the server, one after the other.
+        """
+        try:
+            for server in self._servers:
+                await server.check()
+        except JudgeCallError as error:
+            raise JudgeUnavailableError(str(error)) from None
 
     async def _looked_at(self, batch: Batch) -> bool:
         """Whether a batch has ended."""

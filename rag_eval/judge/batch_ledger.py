@@ -173,28 +173,31 @@ class BatchLedger:
     @property
     def command(self) -> dict[str, Any] | None:
         """What started the run, as :meth:`keep_command` was given it."""
-        found = self._file.execute("SELECT command FROM run").fetchone()
+        found = self._file.execute("SELECT command FROM run ORDER BY rowid").fetchone()
         return None if found is None else dict(msgspec.json.decode(found[0]))
 
     def keep_command(self, command: dict[str, Any]) -> None:
-        """Keep what starts the run."""
+        """Keep what starts the run; it replaces the one before once its judges are checked."""
         text = msgspec.json.encode(command).decode()
         with transaction(self._file):
-            self._file.execute("DELETE FROM run")
+            self._file.execute("DELETE FROM run WHERE rowid > (SELECT MIN(rowid) FROM run)")
             self._file.execute("INSERT INTO run (command) VALUES (?)", (text,))
 
     def check_judges(self, identities: Sequence[JudgeIdentity]) -> None:
-        """Raise an InputError if the run was begun with other judges."""
+        """Raise an InputError if other judges were asked; then the command before stays."""
         ours = [msgspec.json.encode(one.to_dict()).decode() for one in identities]
         found = self._file.execute("SELECT identity FROM judges ORDER BY judge").fetchall()
-        if not found:
-            rows = enumerate(ours)
-            self._file.executemany("INSERT INTO judges (judge, identity) VALUES (?, ?)", rows)
-        elif [row[0] for row in found] != ours:
-            raise InputError(
-                f"{self.path} has the batches of another judge, or of other judge options; name "
-                "another file"
-            )
+        with transaction(self._file):
+            if [row[0] for row in found] != ours:
+                if self._file.execute("SELECT 1 FROM questions").fetchone():
+                    raise InputError(
+                        f"{self.path} has the batches of another judge, or of other judge "
+                        "options; name another file"
+                    )
+                rows = enumerate(ours)
+                self._file.execute("DELETE FROM judges")
+                self._file.executemany("INSERT INTO judges (judge, identity) VALUES (?, ?)", rows)
+            self._file.execute("DELETE FROM run WHERE rowid < (SELECT MAX(rowid) FROM run)")
 
     def refused(self, judge: int) -> frozenset[str] | None:
         """Parameters that the judge's server does not take; None if it was not tried yet."""

@@ -52,6 +52,11 @@ def step(data: Path, judge: Any, file: Path, **options: Any) -> Any:
     return rag_eval.run_file(data, judge=judge, judge_batch=file, **options)
 
 
+def batch_flags(server: JudgeServer, file: Path, model: str = "m") -> tuple[object, ...]:
+    judge = f"{server.openai_url}#{model}"
+    return ("--mode", "llm", *FAITH, "--judge", judge, "--judge-batch", file)
+
+
 def judged(server: BatchServer, data: Path, judge: Any, file: Path, **options: Any) -> Any:
     """The report of a run whose batches end between two looks at them."""
     for _ in range(MOST_ROUNDS):
@@ -638,15 +643,7 @@ def test_results_that_end_early_are_read_again(tmp_path: Path) -> None:
 def test_a_judge_without_batches_is_told_plainly(tmp_path: Path) -> None:
     data, file = samples(tmp_path, 2), tmp_path / "b"
     with JudgeServer(FluentJudge()) as server:
-        flags = (
-            "--mode",
-            "llm",
-            *FAITH,
-            "--judge",
-            f"{server.openai_url}#m",
-            "--judge-batch",
-            file,
-        )
+        flags = batch_flags(server, file)
         done = invoke("run", data, *flags)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "the server of openai:m has no batch API (it answered 404). Leave out" in done.stderr
@@ -676,18 +673,23 @@ def test_what_cannot_be_done_in_batches_is_told_before_anything_is_asked(
         assert server.n_requests == 0
 
 
+def test_a_run_whose_server_does_not_answer_ends_at_once_and_its_file_is_free(
+    tmp_path: Path,
+) -> None:
+    data, file = samples(tmp_path, 30), tmp_path / "b"
+    with BatchServer(FluentJudge()) as server:
+        server.faults["GET /v1/batches"] = [Fails(503, "the server sleeps")]
+        done = invoke("run", data, *batch_flags(server, file, "typo"))
+        assert (done.exit_code, server.n_requests) == (3, 1)
+        assert "the server sleeps" in done.stderr
+        assert invoke("run", data, *batch_flags(server, file)).exit_code == 4
+        assert "#typo" not in invoke("judge", "collect", file).stderr
+
+
 def test_a_batch_file_is_of_one_run_one_judge_and_one_process(tmp_path: Path) -> None:
     data, file = samples(tmp_path, 2), tmp_path / "b"
     with BatchServer(FluentJudge()) as server:
-        flags = (
-            "--mode",
-            "llm",
-            *FAITH,
-            "--judge",
-            f"{server.openai_url}#m",
-            "--judge-batch",
-            file,
-        )
+        flags = batch_flags(server, file)
         headers = ("--judge-option", f"extra_headers.x-key={KEY}")
         refused = invoke("run", data, *flags, *headers)
         assert refused.exit_code == 2
@@ -701,6 +703,9 @@ def test_a_batch_file_is_of_one_run_one_judge_and_one_process(tmp_path: Path) ->
         other = invoke("run", data, *flags, "--judge-option", "seed=1")
         assert other.exit_code == 2
         assert "has the batches of another judge, or of other judge options" in other.stderr
+        # What was refused is not what is collected.
+        collected = invoke("judge", "collect", file)
+        assert (collected.exit_code, "seed=1" in collected.stderr) == (4, False)
         # Who can send a file must not choose what is run.
         shutil.copy(file, tmp_path / "copy")
         copied = invoke("judge", "collect", tmp_path / "copy")
