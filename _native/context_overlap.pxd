@@ -1,26 +1,12 @@
 """One context after the other against a row's probes: shared n-grams, best overlaps."""
-from libc.string cimport memset
-
-from ngram_sets cimport (
-    begin_tally, find_gram, gram_pair, grams_t, jaccard, join_grams, number_gram, tally_ids,
-    tally_t, widen_tally,
-)
-from primitives cimport int32_t, int64_t, load_8_bytes, reserve, token_t, uint8_t, uint64_t
+from bigrams cimport bigrams_t, count_bigrams, find_known, flag_tokens, sift_bigrams
+from ngram_sets cimport begin_tally, grams_t, jaccard, join_grams, tally_ids, tally_t
+from primitives cimport int32_t, int64_t, reserve, token_t, uint64_t
 from probes cimport (
     LANE_SUM, gram_kind_t, is_bigram, is_unigram, kind_of_size, overlap_sizes_t, probe_tokens,
     probes_t, reserve_grams, widest_window,
 )
 from token_counts cimport counts_t
-
-cdef extern from "portable.h" nogil:
-    int count_ones(uint64_t word) noexcept
-    int count_trailing_zeros(uint64_t word) noexcept
-
-cdef enum:
-    # Flags of a token of the context at hand.
-    REPEATS = 1                # it occurs more than once
-    PROBED = 2                 # a probe may have it
-    FLAGS_MARGIN = 72          # so many are looked at past the last token
 
 
 cdef inline void add_lanes(probes_t* probes, gram_kind_t* kind, uint64_t sums) noexcept nogil:
@@ -101,94 +87,22 @@ cdef inline int share_tokens(probes_t* probes, const counts_t* context) noexcept
     return 0
 
 
-cdef inline int flag_tokens(probes_t* probes, const token_t* tokens, int64_t n_tokens,
-                            const tally_t* counts) noexcept nogil:
-    """REPEATS and PROBED of each token; 0, or -1 without memory."""
-    cdef const uint64_t* cells = counts.cells
-    cdef uint64_t once = counts.stamp + 1
-    cdef token_t n_probe_tokens = <token_t> probes.kinds[0].n_ids
-    cdef uint8_t* flags
-    cdef int64_t i
-    if reserve(<void**> &probes.flags, &probes.flags_capacity, n_tokens + FLAGS_MARGIN, 1):
-        return -1
-    flags = probes.flags
-    for i in range(n_tokens):
-        flags[i] = REPEATS * (cells[tokens[i]] > once) | PROBED * (tokens[i] < n_probe_tokens)
-    memset(flags + n_tokens, 0, FLAGS_MARGIN)
-    return 0
-
-
-cdef inline uint64_t lowest_bits(uint64_t bytes_) noexcept nogil:
-    """The lowest bit of each of eight bytes, side by side."""
-    return (bytes_ & <uint64_t> 0x0101010101010101) * <uint64_t> 0x0102040810204080 >> 56
-
-
-cdef inline uint64_t sift_bigrams(const uint8_t* flags, uint64_t* repeated) noexcept nogil:
-    """A bit for each of 64 bigrams that needs a table, and for each whose tokens both repeat.
-
-    A bigram with a token that occurs once in the text occurs once itself. So only bigrams of two
-    repeated tokens have to be told apart, and those that a probe could have to be found.
-    """
-    cdef uint64_t both, probed = 0, repeats = 0
-    cdef int i
-    for i in range(0, 64, 8):
-        both = load_8_bytes(flags + i) & load_8_bytes(flags + i + 1)
-        repeats |= lowest_bits(both) << i
-        probed |= lowest_bits(both >> 1) << i
-    repeated[0] = repeats
-    return probed | repeats
-
-
-cdef inline int64_t find_bigram(gram_kind_t* kind, grams_t* grams, tally_t* tally, uint64_t pair,
-                                bint repeated) noexcept nogil:
-    """Id of a bigram that is met for the first time, -1 where it has none; -2 without memory."""
-    cdef int64_t id
-    if not repeated:
-        return find_gram(grams, pair)
-    id = number_gram(grams, pair)
-    if id < 0 or widen_tally(tally, grams.n_grams):
-        return -2
-    if tally.cells[id] >= tally.stamp:
-        return -1
-    tally.cells[id] = tally.stamp
-    kind.n_context += 1
-    return id
-
-
 cdef inline int share_bigrams(
     probes_t* probes, gram_kind_t* kind, const token_t* tokens, int64_t n_tokens,
-    const tally_t* counts, grams_t* grams, tally_t* tally,
+    const tally_t* counts, const grams_t* grams, tally_t* tally,
 ) noexcept nogil:
     """The context's distinct bigrams and those that each probe has; 0, or -1 without memory."""
-    cdef int64_t n_summed = 0, first, id, at
-    cdef uint64_t sifted, repeated, sums = 0
-    if flag_tokens(probes, tokens, n_tokens, counts):
+    cdef bigrams_t* bigrams = &probes.bigrams
+    cdef int64_t n_known
+    if flag_tokens(bigrams, tokens, n_tokens, counts, <token_t> probes.kinds[0].n_ids):
         return -1
-    kind.n_context = n_tokens - 1
-    for first in range(0, n_tokens, 64):
-        sifted = sift_bigrams(probes.flags + first, &repeated)
-        kind.n_context -= count_ones(repeated)
-        while sifted:
-            at = count_trailing_zeros(sifted)
-            sifted &= sifted - 1
-            id = find_bigram(kind, grams, tally, gram_pair(
-                <uint64_t> tokens[first + at], tokens[first + at + 1]), repeated >> at & 1)
-            if id == -2:
-                return -1
-            if not 0 <= id < kind.n_ids:
-                continue
-            if not probes.in_lanes:
-                share_id(kind, <token_t> id)
-                continue
-            sums += kind.lanes[id]
-            n_summed += 1
-            if n_summed == LANE_SUM:
-                add_lanes(probes, kind, sums)
-                n_summed = 0
-                sums = 0
-    if probes.in_lanes:
-        add_lanes(probes, kind, sums)
-    return 0
+    if sift_bigrams(bigrams, tokens, n_tokens):
+        return -1
+    kind.n_context = count_bigrams(bigrams, n_tokens)
+    n_known = find_known(bigrams, grams, tally)
+    if kind.n_context < 0 or n_known < 0:
+        return -1
+    return share(probes, kind, bigrams.known, n_known)
 
 
 cdef inline int share_kind(probes_t* probes, gram_kind_t* kind, const token_t* ids,
@@ -245,8 +159,6 @@ cdef inline int share_longer(
         return share_wide(probes, tokens, counts, grams, tally)
     if n_tokens < 2:
         return 0
-    if begin_tally(tally, grams.n_grams):
-        return -1
     return share_bigrams(probes, &probes.kinds[2], tokens, n_tokens, &counts.tally, grams, tally)
 
 

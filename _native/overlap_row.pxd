@@ -328,7 +328,7 @@ cdef inline int score_row(workspace_t* work, const columns_t* columns, const opt
     cdef int64_t n_contexts = columns.row_contexts[row + 1] - columns.row_contexts[row]
     cdef int64_t n_slots = table_size(row_bytes(columns, row))
     work.lowered.size = work.tokens.size = 0
-    # Few n-grams need a number (see sift_bigrams): their table begins small, and doubles.
+    # Few n-grams need a number, those of the short texts: their table begins small, and doubles.
     if clear_vocabulary(&work.vocabulary, n_slots) or clear_grams(&work.grams, n_slots // 8):
         return -1
     if cut_short_texts(work, columns, options, row):
@@ -353,7 +353,7 @@ cdef inline int open_workspace(workspace_t* work, const options_t* options, hash
     work.cutter.cut_block = best_block_cutter()
     seed_vocabulary(&work.vocabulary, seed)
     work.grams.seed = seed
-    return open_probes(&work.probes, &options.sizes)
+    return open_probes(&work.probes, &options.sizes, seed)
 
 
 cdef inline void close_workspace(workspace_t* work) noexcept nogil:

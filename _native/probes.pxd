@@ -8,10 +8,11 @@ so a context costs its own length plus the matches, not its length times the num
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from bigrams cimport bigrams_t, close_bigrams, seed_bigrams
 from ngram_sets cimport (
     begin_tally, grams_t, join_grams, tally_ids, tally_t,
 )
-from primitives cimport int32_t, int64_t, reserve, span_t, token_t, uint8_t, uint64_t
+from primitives cimport hash_t, int32_t, int64_t, reserve, span_t, token_t, uint64_t
 
 cdef enum:
     N_LANES = 8                # bytes of a word
@@ -71,14 +72,15 @@ cdef struct probes_t:
     int64_t joined_capacity
     token_t* known             # n-grams of the context at hand that a probe has
     int64_t known_capacity
-    uint8_t* flags             # of the tokens of the context at hand
-    int64_t flags_capacity
+    bigrams_t bigrams          # of the context at hand
 
 
-cdef inline int open_probes(probes_t* probes, const overlap_sizes_t* sizes) noexcept nogil:
+cdef inline int open_probes(probes_t* probes, const overlap_sizes_t* sizes,
+                            hash_t seed) noexcept nogil:
     """Empty probes for the n-gram sizes of a call; 0, or -1 without memory."""
     cdef Py_ssize_t i
     memset(probes, 0, sizeof(probes_t))
+    seed_bigrams(&probes.bigrams, seed)
     probes.kinds = <gram_kind_t*> calloc(<size_t> sizes.n_sizes + 1, sizeof(gram_kind_t))
     if probes.kinds == NULL:
         return -1
@@ -111,7 +113,7 @@ cdef inline void close_probes(probes_t* probes) noexcept nogil:
     free(probes.grams)
     free(probes.joined)
     free(probes.known)
-    free(probes.flags)
+    close_bigrams(&probes.bigrams)
 
 
 cdef inline int64_t probe_tokens(const probes_t* probes, int64_t probe) noexcept nogil:

@@ -59,7 +59,7 @@ cdef inline int64_t table_size(int64_t n_bytes) noexcept nogil:
     look-up a miss of the second cache.
     """
     cdef int64_t n_slots = 64
-    while n_slots * 2 < n_bytes and n_slots < 16384:
+    while n_slots < n_bytes and n_slots < 65536:
         n_slots *= 2
     return n_slots
 
