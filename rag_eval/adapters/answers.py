@@ -260,6 +260,7 @@ def unanswered_error(
             redacted(f"the connection to {server} failed{why}{what_next}", *secrets),
             retryable=not is_lasting,
             fatal=is_lasting,
+            unconnected=type(cause).__name__ == "ConnectError",
         )
     return JudgeCallError(
         redacted(f"the call of the judge raised {type(error).__name__}: {error}", *secrets)

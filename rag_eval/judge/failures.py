@@ -67,6 +67,8 @@ class JudgeCallError(RagEvalError):
     timed_out : bool
     rate_limited : bool
         Whether the server limits the rate, so that all calls slow down.
+    unconnected : bool
+        Whether no connection was made: no server runs there, or its address is wrong.
     n_requests : int
         Requests that were made: more than one if the server refused parameters at first.
     """
@@ -80,6 +82,7 @@ class JudgeCallError(RagEvalError):
         retry_after_s: float | None = None,
         timed_out: bool = False,
         rate_limited: bool = False,
+        unconnected: bool = False,
     ) -> None:
         super().__init__(message)
         self.retryable = retryable
@@ -87,6 +90,7 @@ class JudgeCallError(RagEvalError):
         self.retry_after_s = retry_after_s
         self.timed_out = timed_out
         self.rate_limited = rate_limited
+        self.unconnected = unconnected
         self.n_requests = 1
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import email.utils
 import logging
 import random
+import socket
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from rag_eval.errors import RagEvalError
@@ -26,6 +27,9 @@ _JITTER_S: Final = 1.0
 # A server that asks for a longer wait is out of quota, not busy.
 _LONGEST_RETRY_AFTER_S: Final = 600.0
 _MOST_TIME_OUTS: Final = 2
+# Connections to a server that has answered nothing yet: time to start, but not to wait for a
+# mistyped address.
+_MOST_UNCONNECTED: Final = 3
 _PASSING_STATUS: Final = frozenset({408, 409, 429})
 _FATAL_STATUS: Final = frozenset({401, 403, 404})
 _TOO_MANY: Final = 429
@@ -37,6 +41,7 @@ _OF_FILES: Final = (
     NotADirectoryError,
     PermissionError,
 )
+_UNCONNECTED: Final = (ConnectionRefusedError, socket.gaierror)
 _MOST_CAUSES: Final = 8
 # As OpenSSL names them.
 _LASTING_TLS_FAULTS: Final = frozenset(
@@ -63,19 +68,22 @@ def stamina_package() -> Any:
     return stamina
 
 
-def tries(stamina: Any, retries: int, ending: Ending) -> Any:
+def tries(stamina: Any, retries: int, ending: Ending, has_answered: Callable[[], bool]) -> Any:
     """The attempts of one call: an async iterator of context managers."""
-    n_timed_out = 0
+    n_timed_out = n_unconnected = 0
 
     def again(error: Exception) -> bool | float:
         """Whether to retry; a number is the wait before it."""
-        nonlocal n_timed_out
+        nonlocal n_timed_out, n_unconnected
         if not isinstance(error, JudgeCallError) or error.fatal or not error.retryable:
             return False
         if ending.has_come or asks_too_long(error):
             return False
         n_timed_out += error.timed_out
-        if n_timed_out >= _MOST_TIME_OUTS:
+        n_unconnected += error.unconnected
+        if n_timed_out >= _MOST_TIME_OUTS or (
+            n_unconnected >= _MOST_UNCONNECTED and not has_answered()
+        ):
             return False
         if error.retry_after_s is None:
             return True
@@ -96,9 +104,14 @@ def asks_too_long(error: JudgeCallError) -> bool:
     return error.retry_after_s is not None and error.retry_after_s > _LONGEST_RETRY_AFTER_S
 
 
-def given_up(error: JudgeCallError) -> JudgeFailure | JudgeUnavailableError:
-    """The final error of a call whose last attempt failed like this."""
-    if error.fatal:
+def given_up(
+    error: JudgeCallError, *, has_answered: bool = True
+) -> JudgeFailure | JudgeUnavailableError:
+    """The final error of a call whose last attempt failed like this.
+
+    A server that has answered nothing yet and cannot be connected to is not there.
+    """
+    if error.fatal or (error.unconnected and not has_answered):
         return JudgeUnavailableError(str(error))
     if asks_too_long(error):
         return JudgeUnavailableError(
@@ -130,7 +143,8 @@ def fault_of(error: BaseException, who: str = "the judge") -> RagEvalError:
         if isinstance(cause, TimeoutError):
             return JudgeCallError(said, retryable=True, timed_out=True)
         if isinstance(cause, OSError) and not isinstance(cause, _OF_FILES):
-            return JudgeCallError(said, retryable=True)
+            unconnected = isinstance(cause, _UNCONNECTED)
+            return JudgeCallError(said, retryable=True, unconnected=unconnected)
     return JudgeFailure("failed", said)
 
 

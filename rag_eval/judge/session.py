@@ -313,21 +313,27 @@ class JudgeSession:
         self, question: _Question[Any], form: Asking, cut: asyncio.Timeout
     ) -> tuple[Prompt, JudgeReply]:
         """The reply of a call, with as many retries as the limits allow."""
+        judge = question.judge
         try:
             try:
                 return await self._called(question, form, cut)
             except JudgeCallError as error:
                 first = error
             # Retries are set up only after a failure, because that takes a quarter of a fast call.
-            async for attempt in tries(self._stamina, self._limits.retries, self._ending):
+            async for attempt in tries(
+                self._stamina,
+                self._limits.retries,
+                self._ending,
+                lambda: self._has_answered[judge],
+            ):
                 with attempt:
                     if attempt.num == 1:
                         raise first
                     return await self._called(question, form, cut)
         except JudgeCallError as error:
-            self._give_up(question.judge, given_up(error))
+            self._give_up(judge, given_up(error, has_answered=self._has_answered[judge]))
         except (JudgeFailure, JudgeUnavailableError) as error:
-            self._give_up(question.judge, error)
+            self._give_up(judge, error)
         raise AssertionError("a retry neither returned nor raised")
 
     async def _called(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -474,6 +475,42 @@ def test_a_judge_that_never_answers_ends_the_run(error: Exception, kind: str) ->
     assert all(isinstance(one, JudgeUnavailableError) for one in found[19:])
     assert "did not answer in 20 judgements; the last error: " in str(found[19])
     assert type(error).__name__ in str(found[19])
+
+
+@pytest.mark.usefixtures("no_waits")
+@every_row(
+    ("error", "n_calls"),
+    [
+        (ConnectionRefusedError(), 3),
+        (socket.gaierror(), 3),
+        (JudgeCallError("nobody is there", retryable=True, unconnected=True), 3),
+        (ConnectionResetError(), 6),
+    ],
+)
+def test_a_server_that_nobody_can_connect_to_ends_the_run_at_once(
+    error: Exception, n_calls: int
+) -> None:
+    with session_of(failing(error), concurrency=1) as session:
+        found = in_time(outcome(session))
+    assert isinstance(found, JudgeUnavailableError) == (n_calls == 3)
+    assert session.tally.llm_calls == n_calls
+
+
+@pytest.mark.usefixtures("no_waits")
+def test_a_server_that_has_answered_and_is_gone_is_tried_as_often_as_another() -> None:
+    n_calls = 0
+
+    def judge(prompt: str) -> str:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls > 1:
+            raise ConnectionRefusedError
+        return answering(prompt)
+
+    with session_of(judge, concurrency=1) as session:
+        found = in_time(outcomes(session, range(3)))
+    assert found[1:] == ["unreachable"] * 2
+    assert n_calls == 1 + 2 * 6
 
 
 def test_a_judge_that_answered_once_may_fail_as_often_as_it_likes() -> None:
