@@ -1,4 +1,5 @@
 """Blocks of rows, grounded profile: the way from Python buffers to the rows and back."""
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.math cimport NAN
 from libc.string cimport memset
 
@@ -10,9 +11,10 @@ from grounded_row cimport (
     read_row, score_held, score_others, score_row,
 )
 from kept_details cimport (
-    close_kept, kept_t, taken_number, taken_text, taken_value, taken_values,
+    ABSENT, begin_row, close_kept, kept_bytes, kept_t, open_kept, seek_row, taken_number,
+    taken_text, taken_value, taken_values,
 )
-from kept_evidence cimport ABSENT, keep_held, keep_scores
+from kept_evidence cimport keep_held, keep_scores
 from lexicon cimport form_bytes, form_size, form_t
 from primitives cimport (
     hash_t, int8_t, int64_t, offset_t, texts_t, uint8_t,
@@ -132,6 +134,8 @@ cdef int score_kept_rows(grounded_work_t* work, const grounded_columns_t* column
     for row in range(begin, end):
         # What no metric of the row asks for is 0, and not what it was for the row before.
         memset(work.scores, 0, sizeof(work.scores))
+        if begin_row(kept):
+            return -1
         if score_held(work, columns, wants, row, &opened) or keep_held(kept, work, &opened):
             return -1
         if score_others(work, columns, wants, row, &opened) or keep_scores(kept, work, &opened):
@@ -229,16 +233,8 @@ def explained_block(
 ):
     """As ``score_block`` without losses, and give what the scores of each row are made of.
 
-    Returns per row ``(scores, reasons, causes, language, chunk_scores, precision_scores, answer,
-    best_truth, truth, losses, refusal, is_odd)``: by metric number; the language's number;
-    relevance of each chunk to the question, and to it read with the ground truth that
-    context_precision took, or None; per sentence of the answer ``(span, score, chunk, window,
-    covered, missing_numbers, contradiction, missing_names, far_names, no_claim, losses)``, spans in
-    code points of the original strings, or None; the index of the ground truth that context_recall
-    took, or None, and its sentences; the losses of the answer as faithfulness pools them, or None;
-    of an answer that declines whether it does nothing else, and whether a relevant chunk was there,
-    or None; and whether a value of the row is so small or large that writers of JSON have several
-    forms for it.
+    Returns four bytes: numbers, values and texts of all rows, and where each row begins in them, as
+    three numbers. ``kept_row`` takes a row out of them.
     """
     cdef grounded_columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,
@@ -266,9 +262,34 @@ def explained_block(
     try:
         if failed:
             raise_failure("scoring a block of rows", flag)
-        return [taken_row(&kept) for _ in range(begin, end)]
+        return kept_bytes(&kept)
     finally:
         close_kept(&kept)
+
+
+def kept_row(bytes numbers, bytes values, bytes texts, int64_t number, int64_t value,
+             int64_t text):
+    """A row that ``explained_block`` kept, which begins at those places.
+
+    Returns ``(scores, reasons, causes, language, chunk_scores, precision_scores, answer,
+    best_truth, truth, losses, refusal, is_odd)``: by metric number; the language's number;
+    relevance of each chunk to the question, and to it read with the ground truth that
+    context_precision took, or None; per sentence of the answer ``(span, score, chunk, window,
+    covered, missing_numbers, contradiction, missing_names, far_names, no_claim, losses)``, spans in
+    code points of the original strings, or None; the index of the ground truth that context_recall
+    took, or None, and its sentences; the losses of the answer as faithfulness pools them, or None;
+    of an answer that declines whether it does nothing else, and whether a relevant chunk was there,
+    or None; and whether a value of the row is so small or large that writers of JSON have several
+    forms for it.
+    """
+    cdef kept_t kept
+    cdef int64_t[3] row
+    row[0], row[1], row[2] = number, value, text
+    open_kept(&kept, <const int64_t*> PyBytes_AS_STRING(numbers),
+              <const double*> PyBytes_AS_STRING(values),
+              <const uint8_t*> PyBytes_AS_STRING(texts))
+    seek_row(&kept, row)
+    return taken_row(&kept)
 
 
 def row_words(

@@ -1,10 +1,11 @@
-"""What is told of scored rows, kept as flat memory until Python objects are made of it.
+"""What is told of scored rows, kept as flat memory.
 
 A writer puts counts, values and texts at the ends of three arrays while no Python is at hand; a
-reader takes them in the same order.
+reader takes them in the same order, row by row: words for result files, or Python objects.
 """
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from primitives cimport int64_t, reserve, uint8_t
 
@@ -15,6 +16,10 @@ cdef extern from *:
     """
     const double LEAST_PLAIN
     const double MOST_PLAIN
+
+
+cdef enum:
+    ABSENT = -1                # in the place of a number or a length
 
 
 cdef struct kept_t:
@@ -28,6 +33,9 @@ cdef struct kept_t:
     int64_t texts_capacity
     int64_t texts_size
     bint is_odd                # some value since the last ``keep_oddness`` is written otherwise
+    int64_t* rows              # for each row how much was kept before it, of each kind
+    int64_t rows_capacity
+    int64_t n_rows
     # What a reader has taken.
     int64_t number
     int64_t value
@@ -38,6 +46,39 @@ cdef inline void close_kept(kept_t* kept) noexcept nogil:
     free(kept.numbers)
     free(kept.values)
     free(kept.texts)
+    free(kept.rows)
+
+
+cdef inline int begin_row(kept_t* kept) noexcept nogil:
+    """A row follows; 0, or -1 without memory."""
+    cdef int64_t* row
+    if reserve(<void**> &kept.rows, &kept.rows_capacity, kept.n_rows + 3, sizeof(int64_t)):
+        return -1
+    row = kept.rows + kept.n_rows
+    row[0], row[1], row[2] = kept.n_numbers, kept.n_values, kept.texts_size
+    kept.n_rows += 3
+    return 0
+
+
+cdef inline tuple kept_bytes(const kept_t* kept):
+    """Numbers, values, texts and where each row begins in them, all as bytes."""
+    return (
+        PyBytes_FromStringAndSize(<const char*> kept.numbers, 8 * kept.n_numbers),
+        PyBytes_FromStringAndSize(<const char*> kept.values, 8 * kept.n_values),
+        PyBytes_FromStringAndSize(<const char*> kept.texts, kept.texts_size),
+        PyBytes_FromStringAndSize(<const char*> kept.rows, 8 * kept.n_rows),
+    )
+
+
+cdef inline void open_kept(kept_t* kept, const int64_t* numbers, const double* values,
+                           const uint8_t* texts) noexcept nogil:
+    """For a reader of what was kept before."""
+    memset(kept, 0, sizeof(kept_t))
+    kept.numbers, kept.values, kept.texts = <int64_t*> numbers, <double*> values, <uint8_t*> texts
+
+
+cdef inline void seek_row(kept_t* kept, const int64_t* row) noexcept nogil:
+    kept.number, kept.value, kept.text = row[0], row[1], row[2]
 
 
 cdef inline int keep_number(kept_t* kept, int64_t number) noexcept nogil:
@@ -93,6 +134,12 @@ cdef inline int64_t taken_number(kept_t* kept) noexcept nogil:
 cdef inline double taken_value(kept_t* kept) noexcept nogil:
     kept.value += 1
     return kept.values[kept.value - 1]
+
+
+cdef inline const double* passed_values(kept_t* kept, int64_t n) noexcept nogil:
+    """Values where they are."""
+    kept.value += n
+    return kept.values + kept.value - n
 
 
 cdef inline list taken_values(kept_t* kept, int64_t n):

@@ -2,7 +2,9 @@
 from claim_sentences cimport sentence_t
 from claims cimport N_LOSSES, counted_t, support_t
 from grounded_row cimport N_METRICS, grounded_work_t, opened_t, read_with_truth, score_with
-from kept_details cimport keep_list, keep_number, keep_oddness, keep_text, keep_values, kept_t
+from kept_details cimport (
+    ABSENT, keep_list, keep_number, keep_oddness, keep_text, keep_values, kept_t,
+)
 from lexicon cimport form_bytes, form_size, form_t
 from number_values cimport is_figure, number_t
 from primitives cimport int64_t, reserve, span_t
@@ -11,10 +13,6 @@ from row_words cimport original_span, piece_t, row_words_t
 from support cimport (
     is_checked_name, is_missing_name, list_known_names, misses_number, stand_far,
 )
-
-cdef enum:
-    ABSENT = -1                # in the place of a number or a length
-
 
 cdef inline int keep_span(kept_t* kept, const row_words_t* words, const piece_t* piece,
                           int64_t begin, int64_t end) noexcept nogil:

@@ -1,11 +1,12 @@
 """Blocks of rows, overlap profile: the way from Python buffers to the rows and back."""
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.math cimport NAN
 from libc.string cimport memset
 
 from byte_arrays cimport first_byte
 from kept_details cimport (
-    close_kept, keep_list, keep_number, keep_oddness, keep_values, kept_t, taken_list, taken_number,
-    taken_values,
+    begin_row, close_kept, keep_list, keep_number, keep_oddness, keep_values, kept_bytes, kept_t,
+    open_kept, seek_row, taken_list, taken_number, taken_values,
 )
 from overlap_row cimport (
     FAITHFULNESS, HALLUCINATION_RATE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE,
@@ -162,6 +163,8 @@ cdef int score_kept_rows(workspace_t* work, const columns_t* columns, const opti
         # What no metric of the row asks for is 0, and not what it was for the row before.
         memset(work.scores, 0, sizeof(work.scores))
         work.tfidf_part = work.overlap_part = work.f1_part = work.truth_overlap_part = 0.0
+        if begin_row(kept):
+            return -1
         if score_rows(work, columns, options, row, row + 1, metrics, scores, reasons):
             return -1
         if keep_row(kept, work, options, columns.row_contexts[row + 1] - columns.row_contexts[row]):
@@ -182,12 +185,8 @@ def explained_block(
 ):
     """As ``score_block``, and give what the scores of each row are made of.
 
-    Returns per row ``(scores, reasons, answer_spans, support, overlap, coverage, chunk_tfidf,
-    chunk_overlap, parts, is_odd)``: scores and reasons by metric number; byte spans of the answer's
-    sentences with their best weighted and unigram overlap; best unigram overlap of the ground
-    truth's sentences; both per chunk; and TF-IDF and overlap of answer_relevance, F1 and overlap of
-    answer_correctness; and whether a value of the row is so small or large that writers of JSON
-    have several forms for it. Lists of metrics that were not asked for are empty.
+    Returns four bytes: numbers, values and texts of all rows, and where each row begins in them, as
+    three numbers. ``kept_row`` takes a row out of them.
     """
     cdef columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,
@@ -207,6 +206,27 @@ def explained_block(
     try:
         if failed:
             raise_failure("scoring a block of rows", flag)
-        return [taken_row(&kept) for _ in range(begin, end)]
+        return kept_bytes(&kept)
     finally:
         close_kept(&kept)
+
+
+def kept_row(bytes numbers, bytes values, bytes texts, int64_t number, int64_t value,
+             int64_t text):
+    """A row that ``explained_block`` kept, which begins at those places.
+
+    Returns ``(scores, reasons, answer_spans, support, overlap, coverage, chunk_tfidf,
+    chunk_overlap, parts, is_odd)``: scores and reasons by metric number; byte spans of the answer's
+    sentences with their best weighted and unigram overlap; best unigram overlap of the ground
+    truth's sentences; both per chunk; and TF-IDF and overlap of answer_relevance, F1 and overlap of
+    answer_correctness; and whether a value of the row is so small or large that writers of JSON
+    have several forms for it. Lists of metrics that were not asked for are empty.
+    """
+    cdef kept_t kept
+    cdef int64_t[3] row
+    row[0], row[1], row[2] = number, value, text
+    open_kept(&kept, <const int64_t*> PyBytes_AS_STRING(numbers),
+              <const double*> PyBytes_AS_STRING(values),
+              <const uint8_t*> PyBytes_AS_STRING(texts))
+    seek_row(&kept, row)
+    return taken_row(&kept)

@@ -5,23 +5,26 @@ from typing import Any, Self, final
 class RowWriter:
     def __new__(
         cls,
-        rounded: Callable[[float], str],
-        add_form: Callable[[int, str, int], tuple[bytes, ...]],
-        add_signal: Callable[[Any, bool], tuple[tuple[bytes, ...], bool]],
+        is_grounded: bool,
+        metrics: Sequence[int],
+        limits: Sequence[float],
+        add_form: Callable[[int, int, int], tuple[bytes, ...]],
+        add_signal: Callable[[int], tuple[bytes, ...]],
+        phrases: Sequence[tuple[bytes, ...]],
+        results: Sequence[tuple[bytes, ...]],
+        languages: Sequence[bytes],
+        refusals: Sequence[bytes],
+        details: bool,
         between: bytes,
     ) -> Self: ...
+    def forget_forms(self) -> None: ...
     def clear(self) -> None: ...
     def add(self, row: bytes) -> None: ...
     def rows(self) -> list[bytes]: ...
     def write_to(self, write: Callable[[memoryview], object]) -> None: ...
-    def row(
+    def fill(
         self,
-        around: tuple[bytes, ...],
-        sample: bytes,
-        said: Sequence[tuple[Any, ...]],
-        scores: Sequence[bytes],
-        verdicts: Sequence[bytes],
-        reasons: Sequence[int],
-        details: Sequence[bytes],
-        others: Sequence[bytes],
+        samples: list[bytes | None],
+        arrays: tuple[Any, ...],
+        alone: Callable[[int], bytes],
     ) -> None: ...

@@ -73,21 +73,22 @@ def explained_block(
     scores: npt.NDArray[np.float64],
     reasons: npt.NDArray[np.uint8],
     stop: bytearray | None = None,
-) -> list[
-    tuple[
-        list[float],
-        list[int],
-        list[int],
-        int,
-        list[float] | None,
-        list[float] | None,
-        list[_Evidence] | None,
-        int | None,
-        list[_Evidence] | None,
-        tuple[float, ...] | None,
-        tuple[bool, bool] | None,
-        bool,
-    ]
+) -> tuple[bytes, bytes, bytes, bytes]: ...
+def kept_row(
+    numbers: bytes, values: bytes, texts: bytes, number: int, value: int, text: int
+) -> tuple[
+    list[float],
+    list[int],
+    list[int],
+    int,
+    list[float] | None,
+    list[float] | None,
+    list[_Evidence] | None,
+    int | None,
+    list[_Evidence] | None,
+    tuple[float, ...] | None,
+    tuple[bool, bool] | None,
+    bool,
 ]: ...
 def row_words(
     question_bytes: _Bytes,

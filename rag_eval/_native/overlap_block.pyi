@@ -44,17 +44,18 @@ def explained_block(
     scores: npt.NDArray[np.float64],
     reasons: npt.NDArray[np.uint8],
     stop: bytearray | None = None,
-) -> list[
-    tuple[
-        list[float],
-        list[int],
-        list[tuple[int, int]],
-        list[float],
-        list[float],
-        list[float],
-        list[float],
-        list[float],
-        tuple[float, float, float, float],
-        bool,
-    ]
+) -> tuple[bytes, bytes, bytes, bytes]: ...
+def kept_row(
+    numbers: bytes, values: bytes, texts: bytes, number: int, value: int, text: int
+) -> tuple[
+    list[float],
+    list[int],
+    list[tuple[int, int]],
+    list[float],
+    list[float],
+    list[float],
+    list[float],
+    list[float],
+    tuple[float, float, float, float],
+    bool,
 ]: ...

@@ -17,7 +17,7 @@ from rag_eval.results.files import row_json
 from rag_eval.results.row import EvalResult
 from rag_eval.results.row_lines import RowLines, sample_json
 from rag_eval.scoring.engine import ScoredBlock
-from rag_eval.scoring.explaining import explained_rows, native_facts, scored_rows
+from rag_eval.scoring.explaining import explained_rows, scored_rows
 from rag_eval.scoring.scorer_columns import row_fields
 
 
@@ -91,9 +91,8 @@ class ResultWriter:
         self._lines.clear()
         alone = _RowsAlone(scored, first_row, self._plan, self._evaluated_at, self._details)
         if scored.details is not None and RowLines.can_fill(self._plan):
-            facts = native_facts(scored.details, scored.batch, self._plan.settings)
-            samples = _samples(scored.rows)
-            self._lines.fill(samples, facts, scored.scores, scored.null_reasons, alone.row)
+            scores, samples = (scored.scores, scored.null_reasons), _samples(scored.rows)
+            self._lines.fill(samples, scored.details, scored.batch, *scores, alone.row)
         else:
             for place in range(len(scored.scores)):
                 self._lines.add(alone.row(place))

@@ -1,9 +1,10 @@
-"""Columns.  In: texts of some rows.  Out: flat UTF-8 buffers and offsets, as kernels read them."""
+"""Columns: texts of rows as flat UTF-8 and offsets, as kernels read them, and what they keep."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -155,3 +156,67 @@ class SampleBatch(NamedTuple):
 
 def _texts_of(column: TextColumn, begin: int, end: int) -> TextColumn:
     return TextColumn(column.data, column.offsets[begin : end + 1])
+
+
+KeptPlace: TypeAlias = "tuple[bytes, bytes, bytes, int, int, int]"
+"""Numbers, values and texts of rows, and where one row begins in each of them."""
+
+
+class KeptRows(Sequence[Any]):
+    """What the scores of rows are made of, as kernels kept it; a row is made an object on demand.
+
+    Parameters
+    ----------
+    numbers, values, texts : bytes
+        Those of all rows: int64, float64 and UTF-8.
+    places : int64, shape (R, 3)
+        Where each row begins in them.
+    details : callable
+        What kernels kept of a row -> its details.
+    """
+
+    __slots__ = ("_details", "numbers", "places", "texts", "values")
+
+    def __init__(
+        self,
+        numbers: bytes,
+        values: bytes,
+        texts: bytes,
+        places: npt.NDArray[np.int64],
+        details: Callable[[KeptPlace], Any],
+    ) -> None:
+        self.numbers = numbers
+        self.values = values
+        self.texts = texts
+        self.places = places
+        self._details = details
+
+    @classmethod
+    def joined(
+        cls,
+        parts: Iterable[tuple[bytes, bytes, bytes, bytes]],
+        details: Callable[[KeptPlace], Any],
+    ) -> Self:
+        """The rows of parts that were scored one after the other."""
+        found, places, before = [], [], [0, 0, 0]
+        for numbers, values, texts, begins in parts:
+            found.append((numbers, values, texts))
+            places.append(np.frombuffer(begins, np.int64).reshape(-1, 3) + before)
+            sizes = len(numbers) // 8, len(values) // 8, len(texts)
+            before = [begin + size for begin, size in zip(before, sizes, strict=True)]
+        numbers, values, texts = map(b"".join, zip(*found, strict=True))
+        return cls(numbers, values, texts, np.concatenate(places), details)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> KeptRows: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            kept = self.numbers, self.values, self.texts
+            return KeptRows(*kept, self.places[index], self._details)
+        place = self.places[index].tolist()
+        return self._details((self.numbers, self.values, self.texts, *place))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval._native import grounded_block, overlap_block, text_columns
+from rag_eval.kernels.columns import KeptPlace, KeptRows, SampleBatch
 from rag_eval.kernels.settings import (
     LOSSES,
     GroundedSettings,
@@ -24,10 +25,6 @@ from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.metrics.seven import OVERLAP_METRICS
 from rag_eval.plumbing.interrupts import interruptible
 from rag_eval.samples import MetricId, NullReason
-
-if TYPE_CHECKING:
-    from rag_eval.kernels.columns import SampleBatch
-
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Offsets: TypeAlias = npt.NDArray[np.int64]
@@ -120,7 +117,7 @@ def score_batch(batch: SampleBatch, settings: Settings, metrics: npt.NDArray[np.
 
 def explained_batch(
     batch: SampleBatch, settings: Settings, metrics: npt.NDArray[np.int64]
-) -> tuple[_Scores, Sequence[Details]]:
+) -> tuple[_Scores, KeptRows]:
     """As :func:`score_batch`, with the parts of each row's scores."""
     if isinstance(settings, OverlapSettings):
         return explained_overlap(batch, settings, metrics)
@@ -190,13 +187,13 @@ def _scored(
     arguments: Iterable[object],
     *filled: object,
 ) -> tuple[_Scores, list[Any]]:
-    """The scores, and what a kernel that explains returns for each row."""
+    """The scores, and what a kernel that explains returns for ranges of rows."""
     shape = (batch.n_rows, len(metrics))
     scores, reasons = np.empty(shape), np.empty(shape, np.uint8)
     found: list[Any] = []
     for begin, end, is_long in _steps(batch, 0, batch.n_rows):
         rows = (hash_seed(), begin, end, scores, reasons)
-        found += interruptible(is_long, kernel, *arguments, *rows, *filled) or ()
+        found.append(interruptible(is_long, kernel, *arguments, *rows, *filled))
     return (scores, reasons), found
 
 
@@ -258,21 +255,26 @@ def grounded_details(
     metrics : int64, shape (M,)
         Numbers of the metrics.
     """
-    return explained_grounded(batch.row(row), settings, metrics)[1][0]
+    found: GroundedDetails = explained_grounded(batch.row(row), settings, metrics)[1][0]
+    return found
 
 
 def explained_grounded(
     batch: SampleBatch, settings: GroundedSettings, metrics: npt.NDArray[np.int64]
-) -> tuple[_Scores, list[GroundedDetails]]:
+) -> tuple[_Scores, KeptRows]:
     """As :func:`score_grounded`, with the parts of each row's scores."""
     texts, stems = _grounded_arguments(batch, settings), _stem_arguments(batch, settings)
-    scores, rows = _scored(
+    scores, found = _scored(
         grounded_block.explained_block,
         batch,
         metrics,
         (*texts, *stems, np.array(settings.weights), metrics),
     )
-    return scores, [GroundedDetails(*row) for row in rows]
+    return scores, KeptRows.joined(found, _grounded_details)
+
+
+def _grounded_details(row: KeptPlace) -> GroundedDetails:
+    return GroundedDetails(*grounded_block.kept_row(*row))
 
 
 def grounded_words(batch: SampleBatch, settings: GroundedSettings) -> dict[int, set[bytes]]:
@@ -362,20 +364,28 @@ def overlap_details(
     metrics : int64, shape (M,)
         Numbers of the metrics.
     """
-    return explained_overlap(batch.row(row), settings, metrics)[1][0]
+    found: RowDetails = explained_overlap(batch.row(row), settings, metrics)[1][0]
+    return found
 
 
 def explained_overlap(
     batch: SampleBatch, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
-) -> tuple[_Scores, list[RowDetails]]:
+) -> tuple[_Scores, KeptRows]:
     """As :func:`score_overlap`, with the parts of each row's scores."""
     scores, found = _overlap(overlap_block.explained_block, batch, settings, metrics)
-    rows = [RowDetails(*row) for row in found]
-    for number in metrics if batch.absent else ():
-        if lacked_field(batch.absent, ALL_METRIC_IDS[number]) is not None:
-            for row in rows:
-                row.scores[number], row.reasons[number] = math.nan, NullReason.MISSING_FIELD
-    return scores, rows
+    lacked = [
+        number
+        for number in (metrics.tolist() if batch.absent else ())
+        if lacked_field(batch.absent, ALL_METRIC_IDS[number]) is not None
+    ]
+
+    def details(row: KeptPlace) -> RowDetails:
+        made = RowDetails(*overlap_block.kept_row(*row))
+        for number in lacked:
+            made.scores[number], made.reasons[number] = math.nan, NullReason.MISSING_FIELD
+        return made
+
+    return scores, KeptRows.joined(found, details)
 
 
 def _batch_arguments(

@@ -8,6 +8,8 @@ gives: results with places for what differs are made JSON once, and each row fil
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 from typing import Any, Final
 
 import msgspec
@@ -15,56 +17,36 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval._native.filled_rows import RowWriter
+from rag_eval.kernels.columns import KeptRows, SampleBatch
 from rag_eval.kernels.languages import LISTED
-from rag_eval.kernels.scoring import GroundedDetails, Sentences
+from rag_eval.kernels.scoring import lacked_field, metric_numbers
+from rag_eval.kernels.settings import SHIPPED_WEIGHTS, OverlapSettings
+from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import signature_of
 from rag_eval.plumbing import json_text
-from rag_eval.plumbing.javascript_numbers import three_decimals
 from rag_eval.plumbing.spelling import camel_case
+from rag_eval.results import words_grounded, words_overlap
 from rag_eval.results.row import (
     ByMetric,
     EvalResult,
     EvalSignal,
     Losses,
     MetricResult,
+    Refusal,
     SentenceEvidence,
     sample_dict,
 )
 from rag_eval.results.verdicts import judge_rows
-from rag_eval.results.words_grounded import RowFacts as GroundedFacts
-from rag_eval.results.words_grounded import refusal_of
-from rag_eval.results.words_overlap import RowFacts as OverlapFacts
-from rag_eval.results.words_overlap import Said, SignalKind
+from rag_eval.results.words_overlap import ABOUT_SENTENCE
 from rag_eval.samples import NullReason
 
 _encode = msgspec.json.Encoder().encode
 
-_VERDICTS: Final = np.array([b"false", b"true", b"null"], object)
 _NO_VERDICT: Final = 2
 _LEAST_PLAIN: Final = 1e-4  # Python begins with exponents below it, other writers elsewhere
 _MARK: Final[Any] = "\0"
 _MARKED: Final = '"\\u0000"'
-
-
-def _struct(name: str, known: Sequence[str]) -> Any:
-    """A class with the fields of a JSON object."""
-    return msgspec.defstruct(name, [(key, Any) for key in known], gc=False)
-
-
-_LOSSES: Final = Losses(*range(8))
-_Losses: Final = _struct("Losses", [*_LOSSES.to_dict()])
-_SENTENCE: Final = SentenceEvidence(
-    span=(0, 0),
-    support=0,
-    chunk=None,
-    window=None,
-    covered=0,
-    missing_numbers=(),
-    missing_names=(),
-    losses=_LOSSES,
-)
-_Sentence: Final = _struct("Sentence", [*_SENTENCE.to_dict()])
 
 
 class _Marked:
@@ -79,15 +61,66 @@ def _pieces(form: str) -> tuple[bytes, ...]:
     return tuple(piece.replace("%%", "%").encode() for piece in form.split("%s"))
 
 
-def _signal_form(kind: SignalKind, is_numbered: bool) -> tuple[tuple[bytes, ...], bool]:
+def _marked_pieces(value: Any) -> tuple[bytes, ...]:
+    """What stands around the marks in a value."""
+    text = json_text.readable(value).replace("%", "%%")
+    return _pieces(text.replace(_MARKED, "%s"))
+
+
+def _in_string(words: str) -> tuple[bytes, ...]:
+    """What stands around the places of words within a string of JSON."""
+    return _pieces(json_text.readable(words)[1:-1])
+
+
+_LOSSES: Final = Losses(*[_MARK] * 8)
+_SENTENCE: Final = SentenceEvidence(
+    span=_MARK,
+    support=_MARK,
+    chunk=_MARK,
+    window=_MARK,
+    covered=_MARK,
+    missing_numbers=_MARK,
+    missing_names=_MARK,
+    contradiction=_MARK,
+    far_names=_MARK,
+    no_claim=_MARK,
+)
+
+
+def _evidence_phrases() -> list[tuple[bytes, ...]]:
+    """The JSON of what scores of the grounded profile are made of, around all values."""
+    shown = MetricResult(
+        metric_id="faithfulness",
+        score=None,
+        passed=None,
+        threshold=None,
+        explanation="",
+        signals=(),
+        chunk_scores=(),
+        evidence=(),
+        losses=_LOSSES,
+    )
+    plain, full = shown.to_dict(), shown.to_dict(details=True)
+    keys = [key for key in full if key not in plain]
+    sentence = dict.fromkeys(_SENTENCE.to_dict(), _MARK)
+    return [
+        tuple(f',"{key}":'.encode() for key in keys),
+        _marked_pieces(sentence),
+        _marked_pieces(_LOSSES.to_dict()),
+    ]
+
+
+def _signal_form(of: Callable[..., words_overlap.SignalKind], number: int) -> tuple[bytes, ...]:
     """The JSON of signals of a kind up to their evidence, around number and values."""
+    about, metric = divmod(number, 16)
+    kind = of(ALL_METRIC_IDS[metric], about)
     signal = EvalSignal(
-        id=f"{kind.id}-%s" if is_numbered else kind.id,
+        id=f"{kind.id}-%s" if about == ABOUT_SENTENCE else kind.id,
         metric_id=kind.metric,
         severity=kind.severity,
         message=kind.message,
     )
-    return _pieces(json_text.readable(signal.to_dict())[:-1]), kind.quotes
+    return _pieces(json_text.readable(signal.to_dict())[:-1])
 
 
 class RowLines:
@@ -107,8 +140,33 @@ class RowLines:
         self._plan = plan
         self._evaluated_at = evaluated_at
         self._details = details
-        self._writer = RowWriter(three_decimals, self._metric_form, _signal_form, between)
-        self._results = [self._template(n_more) for n_more in range(3)]
+        self._between = between
+        self._absent: frozenset[str] = frozenset()
+        self._is_grounded = not isinstance(plan.settings, OverlapSettings)
+        self._writer = self._made_writer()
+
+    def _made_writer(self) -> RowWriter:
+        settings = self._plan.settings
+        if isinstance(settings, OverlapSettings):
+            limits, kinds = words_overlap.signal_limits(settings), words_overlap.signal_kind
+            phrases = [*map(_in_string, words_overlap.PHRASES)]
+        else:
+            limits, kinds = words_grounded.signal_limits(), words_grounded.signal_kind
+            phrases = [*map(_in_string, words_grounded.PHRASES), *_evidence_phrases()]
+        refusals = [Refusal(*flags) for flags in product((False, True), repeat=2)]
+        return RowWriter(
+            self._is_grounded,
+            metric_numbers(self._plan.columns).tolist() if self.can_fill(self._plan) else [],
+            limits,
+            self._metric_form,
+            partial(_signal_form, kinds),
+            phrases,
+            [self._template(n_more) for n_more in range(3)],
+            [*map(_encode, LISTED)],
+            [json_text.dumps(refusal.to_dict()) for refusal in refusals],
+            self._details,
+            self._between,
+        )
 
     @staticmethod
     def can_fill(plan: Plan) -> bool:
@@ -135,15 +193,16 @@ class RowLines:
     def fill(
         self,
         samples: Sequence[bytes | None],
-        facts: Sequence[OverlapFacts | GroundedFacts],
+        kept: KeptRows,
+        batch: SampleBatch,
         scores: npt.NDArray[np.float64],
         null_reasons: npt.NDArray[np.uint8],
         alone: Callable[[int], bytes],
     ) -> None:
         """Add rows; ``alone`` gives one that has to be written by itself.
 
-        Those are rows without the JSON of their sample, with a lone surrogate, and with a number
-        that Python writes in its own way.
+        Those are rows without the JSON of their sample, and with a number that Python writes in its
+        own way.
         """
         plan = self._plan
         verdicts = judge_rows(scores, plan, null_reasons)
@@ -151,68 +210,53 @@ class RowLines:
         passed = np.where(np.isnan(scores) | undecided, _NO_VERDICT, verdicts.metric_passed)
         composites = verdicts.composite
         is_odd = (composites > 0) & (composites < _LEAST_PLAIN)
-        rows = zip(
-            samples,
-            facts,
-            _numbers_json(scores),
-            _VERDICTS[passed].tolist(),
-            null_reasons.tolist(),
-            _encode(composites.tolist())[1:-1].split(b","),
-            _VERDICTS[verdicts.passed.astype(np.intp)].tolist(),
-            is_odd.tolist(),
-            strict=True,
+        for row, sample in enumerate(samples):
+            if sample is None:
+                is_odd[row] = True
+        if batch.absent != self._absent:
+            self._absent = batch.absent
+            self._writer.forget_forms()
+        truths = None if batch.grounded is None else batch.grounded.row_truths
+        values = np.frombuffer(kept.values if self._details else b"", np.float64)
+        self._writer.fill(
+            list(samples),
+            (
+                *(kept.numbers, kept.values, kept.texts, np.ascontiguousarray(kept.places)),
+                *map(_numbers_json, (scores.ravel(), composites, values)),
+                *(passed.astype(np.uint8), np.ascontiguousarray(null_reasons)),
+                *(verdicts.passed.astype(np.uint8), is_odd.astype(np.uint8), self._lacked(batch)),
+                *(*batch.answer, *batch.ground_truth),
+                *(batch.row_contexts if truths is None else truths, batch.row_contexts),
+            ),
+            alone,
         )
-        for place, row in enumerate(rows):
-            if not self._add(*row):
-                self._writer.add(alone(place))
 
-    def _add(
-        self,
-        sample: bytes | None,
-        facts: OverlapFacts | GroundedFacts,
-        scores: Sequence[bytes],
-        passed: Sequence[bytes],
-        reasons: Sequence[int],
-        composite: bytes,
-        is_passed: bytes,
-        is_odd: bool,
-    ) -> bool:
-        """Add a row; False if it has to be written by itself."""
-        if sample is None or is_odd or facts.details.is_odd:
-            return False
-        said = facts.said(self._plan.columns)
-        more = self._more(facts) if self._details else []
-        form, others = self._results[len(more)], [composite, is_passed, *more]
-        try:
-            details = _details_json(said) if self._details else []
-            self._writer.row(form, sample, said, scores, passed, reasons, details, others)
-        except UnicodeEncodeError:
-            return False
-        return True
+    def _lacked(self, batch: SampleBatch) -> bytes:
+        """For each column 1 if no row has a field of its metric."""
+        if self._is_grounded or not batch.absent:
+            return bytes(len(self._plan.columns))
+        return bytes(lacked_field(batch.absent, one) is not None for one in self._plan.columns)
 
-    def _metric_form(self, place: int, words: str, reason: int) -> tuple[bytes, ...]:
+    def _metric_form(self, column: int, variant: int, reason: int) -> tuple[bytes, ...]:
         """The JSON of a metric around score, verdict, values of its words, signals and details."""
-        metric = self._plan.columns[place]
+        plan = self._plan
+        metric, settings = plan.columns[column], plan.settings
+        if isinstance(settings, OverlapSettings):
+            words = words_overlap.metric_words(metric, variant, settings, self._absent)
+        else:
+            is_fitted = settings.weights != SHIPPED_WEIGHTS
+            words = words_grounded.metric_words(metric, variant, reason, is_fitted)
         result = MetricResult(
             metric_id=metric,
             score=_MARK,
             passed=_MARK,
-            threshold=self._plan.thresholds[metric],
+            threshold=plan.thresholds[metric],
             explanation=words,
             signals=(),
             null_reason=NullReason(reason),
         )
         text = json_text.readable({camel_case(metric): result.to_dict()})[1:-2]
         return _pieces(text.replace(_MARKED, "%s").replace('"signals":[]', '"signals":[%s]'))
-
-    def _more(self, facts: OverlapFacts | GroundedFacts) -> list[bytes]:
-        """Language and refusal, where there are any."""
-        details = facts.details
-        if not isinstance(details, GroundedDetails):
-            return []
-        refusal = refusal_of(details)
-        shown = [] if refusal is None else [json_text.dumps(refusal.to_dict())]
-        return [_encode(LISTED[details.language]), *shown]
 
     def _template(self, n_more: int) -> tuple[bytes, ...]:
         """What results have in common, around the parts that they do not share."""
@@ -231,29 +275,9 @@ class RowLines:
         return _pieces(text.replace("{%s:0}", "%s", 1).replace("{%s:%s}", "{%s}", 1))
 
 
-def _numbers_json(rows: npt.NDArray[np.float64]) -> list[list[bytes]]:
-    """Each number of some rows as JSON; null for NaN."""
-    return [row.split(b",") for row in _encode(rows.tolist())[2:-2].split(b"],[")]
-
-
-def _details_json(said: Sequence[Said]) -> list[bytes]:
-    """What each score is made of; two metrics may have the same sentences."""
-    texts, sentences = [], dict[int, bytes]()
-    for _, _, _, parts in said:
-        text = b""
-        if parts is not None:
-            chunk_scores, evidence, losses = parts
-            if chunk_scores is not None:
-                text = b',"chunkScores":' + _encode(chunk_scores)
-            if evidence is not None:
-                key = id(evidence)
-                if key not in sentences:
-                    sentences[key] = _sentences_json(evidence)
-                text += sentences[key]
-            if losses is not None:
-                text += b',"losses":' + _encode(_Losses(*losses))
-        texts.append(text)
-    return texts
+def _numbers_json(numbers: npt.NDArray[np.float64]) -> bytes:
+    """Numbers as JSON with commas between them; null for NaN."""
+    return _encode(numbers.tolist())[1:-1]
 
 
 def sample_json(sample: Any) -> bytes | None:
@@ -276,28 +300,3 @@ def _is_plain(value: object) -> bool:
     if kind is list:
         return set(map(type, value)) <= {str}  # type: ignore[call-overload]
     return kind is str or value is None or kind is bool
-
-
-def _sentences_json(evidence: Sentences) -> bytes:
-    """The support of sentences, and all there is to tell of them."""
-    shown = [
-        _Sentence(
-            *(span, support, chunk, window, covered, numbers, names, against, far, no_claim),
-            _Losses(*losses),
-        )
-        for (
-            span,
-            support,
-            chunk,
-            window,
-            covered,
-            numbers,
-            against,
-            names,
-            far,
-            no_claim,
-            losses,
-        ) in evidence
-    ]
-    supports = _encode([found.support for found in shown])
-    return b',"sentenceScores":%b,"evidence":%b' % (supports, _encode(shown))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -16,9 +17,15 @@ from rag_eval.kernels.scoring import Evidence, GroundedDetails, Sentences
 from rag_eval.kernels.settings import SHIPPED_WEIGHTS, GroundedSettings
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
-from rag_eval.plumbing.spelling import counted, some_are
+from rag_eval.results import words_overlap
 from rag_eval.results.row import Refusal
 from rag_eval.results.words_overlap import (
+    ABOUT_CAUSE,
+    ABOUT_CONTEXT,
+    ABOUT_CONTEXTS,
+    ABOUT_SCORE,
+    ABOUT_SENTENCE,
+    LOW_SCORES,
     SENTENCE_SIGNALS,
     Parts,
     Said,
@@ -120,6 +127,24 @@ class RowFacts:
         ]
 
 
+_PAIR: Final = " and "
+_NO_WINDOW: Final = "no context shares its content words"
+_WINDOW: Final = (
+    "best match in context %s, characters %s to %s, with %s %% of the sentence's content words"
+)
+_OPPOSED: Final = "the sentence says %s, the {} %s"
+_NO_NUMBERS: Final = "numbers in no {}: %s"
+_NO_NAMES: Final = "names in no {}: %s"
+_FAR_NAMES: Final = "names far from each other: %s"
+PHRASES: Final = (
+    *words_overlap.PHRASES,
+    *("; ", _PAIR, _NO_WINDOW, _WINDOW),
+    *(words.format("context") for words in (_OPPOSED, _NO_NUMBERS, _NO_NAMES)),
+    _FAR_NAMES,
+)
+"""What is said of a sentence with too little support, in the order in which kernels know it."""
+
+
 class Lacking(Protocol):
     """A sentence with what the contexts do not have of it."""
 
@@ -137,26 +162,21 @@ def missing_words(found: Lacking, place: str) -> list[str]:
     """``the sentence says 50, the context 40``, ``numbers in no context: 7``, the same of names."""
     words, opposed, numbers = [], found.contradiction, found.missing_numbers
     if opposed is not None:
-        words.append(f"the sentence says {opposed[0]}, the {place} {opposed[1]}")
+        words.append(_OPPOSED.format(place) % opposed)
         numbers = [number for number in numbers if number != opposed[0]]
     if numbers:
-        words.append(f"numbers in no {place}: {', '.join(numbers)}")
+        words.append(_NO_NUMBERS.format(place) % ", ".join(numbers))
     if found.missing_names:
-        words.append(f"names in no {place}: {', '.join(found.missing_names)}")
+        words.append(_NO_NAMES.format(place) % ", ".join(found.missing_names))
     if found.far_names:
-        far = ", ".join(f"{left} and {right}" for left, right in found.far_names)
-        words.append(f"names far from each other: {far}")
+        words.append(_FAR_NAMES % ", ".join(map(_PAIR.join, found.far_names)))
     return words
 
 
 def _window(found: Evidence) -> str:
     if found.chunk is None or found.window is None:
-        return "no context shares its content words"
-    begin, end = found.window
-    return (
-        f"best match in context {found.chunk}, characters {begin} to {end}, with "
-        f"{round(100 * found.covered)} % of the sentence's content words"
-    )
+        return _NO_WINDOW
+    return _WINDOW % (found.chunk, *found.window, round(100 * found.covered))
 
 
 class _Claims(NamedTuple):
@@ -196,20 +216,90 @@ def _of_sentences(metric: MetricId, claims: _Claims) -> Sequence[SaidSignal]:
 
 
 _NO_CLAIMS: Final = _Claims([], [])
+_PLURAL, _SEVERAL, _NULL = 1, 2, 8
+
+
+def _both(words: str, noun: str) -> tuple[str, str]:
+    """Words about one of something, and about several."""
+    return words.replace("{nouns}", noun), words.replace("{nouns}", f"{noun}s")
+
+
 _FAITHFULNESS: Final = (
-    "Support of %s by the contexts{}: %s. A low score is strong evidence of an unsupported answer; "
-    "a high score is only weak evidence of a supported one."
+    "Support of %s {nouns} by the contexts{fitted}: %s. A low score is strong evidence of an "
+    "unsupported answer; a high score is only weak evidence of a supported one."
 )
-# Its one sentence may have another score than the answer.
-_FITTED: Final = _FAITHFULNESS.format(", with weights fitted to labels")
-_SHIPPED: Final = _FAITHFULNESS.format("")
+_RECALL: Final = "Support of %s {nouns} by the contexts{which}: %s."
+_RELEVANCE: Final = (
+    "%s of %s {nouns} {are} relevant to the question (relevance of at least 0.30): %s."
+)
+_PRECISION: Final = (
+    "Average precision of the order of the contexts: %s. A context counts as relevant if its "
+    "relevance to the question{truth} is at least 0.30."
+)
+_CORRECTNESS: Final = "Agreement of the answer's words and letters with the ground truth{best}: %s."
+_OTHERS: Final[dict[MetricId, str]] = {
+    "hallucination_rate": "Share of answer sentences with a support of at least 0.60: %s (1 means "
+    "no hallucination; citation labels are not counted).",
+    "answer_relevance": "From shared words and the kind of answer: %s. This is weak evidence: it "
+    "cannot tell a right answer from a wrong one.",
+}
+
+
+@lru_cache(256)
+def metric_words(metric: MetricId, variant: int, reason: int, has_fitted_weights: bool) -> str:
+    """Those words of a metric that kernels name by a number, with ``%s`` for each value."""
+    if variant >= _NULL:
+        cause, although = divmod(variant - _NULL, 2)
+        return _cause_words(metric, Cause(cause), NullReason(reason), although=bool(although))
+    is_plural, several = bool(variant & _PLURAL), bool(variant & _SEVERAL)
+    if metric == "faithfulness":
+        # Its one sentence may have another score than the answer.
+        fitted = ", with weights fitted to labels" if has_fitted_weights else ""
+        return _both(_FAITHFULNESS, "answer sentence")[is_plural].replace("{fitted}", fitted)
+    if metric == "context_recall":
+        which = " (ground truth %s of %s, counted from 0)" if several else ""
+        return _both(_RECALL, "ground truth sentence")[is_plural].replace("{which}", which)
+    if metric == "context_relevance":
+        return _both(_RELEVANCE, "context")[is_plural].replace("{are}", "are" if several else "is")
+    if metric == "context_precision":
+        return _PRECISION.replace("{truth}", " and the ground truth" if several else "")
+    if metric == "answer_correctness":
+        return _CORRECTNESS.replace("{best}", " (best of %s)" if several else "")
+    return _OTHERS.get(metric) or _diagnostic_words(metric)
+
+
+def _words(
+    metric: MetricId, facts: RowFacts, *, plural: bool = False, several: bool = False
+) -> str:
+    variant = plural * _PLURAL + several * _SEVERAL
+    return metric_words(metric, variant, NullReason.MEASURED, facts.has_fitted_weights)
+
+
+def signal_kind(metric: MetricId, about: int) -> SignalKind:
+    """Signals that kernels name by the number of what they are about."""
+    if about == ABOUT_SENTENCE:
+        return _LOW_SUPPORT[metric]
+    if about == ABOUT_SCORE:
+        return LOW_SCORES[metric]
+    if about == ABOUT_CONTEXTS:
+        return _ALL_IRRELEVANT
+    return _IRRELEVANT if about == ABOUT_CONTEXT else _zero_kind(metric, Cause(about - ABOUT_CAUSE))
+
+
+def signal_limits() -> tuple[float, ...]:
+    """The limits by which kernels find signals and count; NaN where no score is low.
+
+    Of scores they are the defaults: thresholds of the caller move verdicts, not signals.
+    """
+    low = [GROUNDED_METRICS[one].threshold if one in LOW_SCORES else None for one in ALL_METRIC_IDS]
+    return (SENTENCE_CUT, RELEVANT, *(math.nan if one is None else one for one in low))
 
 
 def _faithfulness(facts: RowFacts, score: float) -> Said:
     sentences, claims = facts.details.answer or [], facts.answer_evidence
     return (
-        _FITTED if facts.has_fitted_weights else _SHIPPED,
-        (counted(len(sentences), "answer sentence"), score),
+        _words("faithfulness", facts, plural=len(sentences) != 1),
+        (f"{len(sentences):,}", score),
         _of_sentences("faithfulness", claims),
         (None, claims.evidence, facts.details.losses),
     )
@@ -218,8 +308,7 @@ def _faithfulness(facts: RowFacts, score: float) -> Said:
 def _hallucination_rate(facts: RowFacts, score: float) -> Said:
     claims = facts.answer_evidence
     return (
-        "Share of answer sentences with a support of at least 0.60: %s (1 means no hallucination; "
-        "citation labels are not counted).",
+        _words("hallucination_rate", facts),
         (score,),
         _of_sentences("hallucination_rate", claims),
         (None, claims.evidence, None),
@@ -229,23 +318,20 @@ def _hallucination_rate(facts: RowFacts, score: float) -> Said:
 def _context_recall(facts: RowFacts, score: float) -> Said:
     sentences, n_truths = facts.details.truth or [], len(facts.truths)
     claims = facts.claims(sentences, facts.truth)
-    which = ""
-    if n_truths > 1:
-        which = f" (ground truth {facts.details.best_truth} of {n_truths}, counted from 0)"
+    which = (facts.details.best_truth, n_truths) if n_truths > 1 else ()
     return (
-        "Support of %s by the contexts%s: %s.",
-        (
-            counted(len(sentences), "ground truth sentence"),
-            which,
-            score,
-        ),
+        _words("context_recall", facts, plural=len(sentences) != 1, several=n_truths > 1),
+        (f"{len(sentences):,}", *which, score),
         _of_sentences("context_recall", claims),
         (None, claims.evidence, None),
     )
 
 
-_IRRELEVANT: Final = SignalKind.named(
-    "context_relevance", "irrelevant-chunks", "info", "Relevance below 0.30: context%s."
+_IRRELEVANT, _ALL_IRRELEVANT = (
+    SignalKind.named(
+        *("context_relevance", "irrelevant-chunks", "info"), f"Relevance below 0.30: {noun} %s."
+    )
+    for noun in ("context", "contexts")
 )
 
 
@@ -253,12 +339,11 @@ def _context_relevance(facts: RowFacts, score: float) -> Said:
     chunks = facts.details.chunk_scores or []
     low = places_below(chunks, RELEVANT)
     n_relevant = len(chunks) - len(low)
-    if low:
-        low[0] = f"s {low[0]}" if len(low) > 1 else f" {low[0]}"
+    n, several = len(chunks), 1 not in (n_relevant, len(chunks))
     return (
-        "%s relevant to the question (relevance of at least 0.30): %s.",
-        (some_are(n_relevant, len(chunks), "context"), score),
-        listed(_IRRELEVANT, low),
+        _words("context_relevance", facts, plural=n != 1, several=several),
+        (f"{n_relevant:,}", f"{n:,}", score),
+        listed(_ALL_IRRELEVANT if len(low) > 1 else _IRRELEVANT, low),
         (chunks, None, None),
     )
 
@@ -271,9 +356,8 @@ def _low(metric: MetricId, score: float) -> Sequence[SaidSignal]:
 
 def _context_precision(facts: RowFacts, score: float) -> Said:
     return (
-        "Average precision of the order of the contexts: %s. A context counts as relevant if its "
-        "relevance to the question%s is at least 0.30.",
-        (score, " and the ground truth" if facts.truths else ""),
+        _words("context_precision", facts, several=bool(facts.truths)),
+        (score,),
         _low("context_precision", score),
         (facts.details.precision_scores or (), None, None),
     )
@@ -281,8 +365,7 @@ def _context_precision(facts: RowFacts, score: float) -> Said:
 
 def _answer_relevance(facts: RowFacts, score: float) -> Said:
     return (
-        "From shared words and the kind of answer: %s. This is weak evidence: it cannot tell a "
-        "right answer from a wrong one.",
+        _words("answer_relevance", facts),
         (score,),
         _low("answer_relevance", score),
         None,
@@ -290,10 +373,10 @@ def _answer_relevance(facts: RowFacts, score: float) -> Said:
 
 
 def _answer_correctness(facts: RowFacts, score: float) -> Said:
-    several = f" (best of {len(facts.truths)})" if len(facts.truths) > 1 else ""
+    n = len(facts.truths)
     return (
-        "Agreement of the answer's words and letters with the ground truth%s: %s.",
-        (several, score),
+        _words("answer_correctness", facts, several=n > 1),
+        (n, score) if n > 1 else (score,),
         _low("answer_correctness", score),
         None,
     )
@@ -335,28 +418,31 @@ def _sayers(metrics: tuple[MetricId, ...]) -> list[tuple[MetricId, int, _Say]]:
     return [(one, _NUMBERS[one], _EXPLAINED.get(one) or _diagnostic(one)) for one in metrics]
 
 
-def _diagnostic(metric: MetricId) -> _Say:
+def _diagnostic_words(metric: MetricId) -> str:
     spec = GROUNDED_METRICS[metric]
     direction = "higher" if spec.higher_is_better else "lower"
-    words = f"{spec.summary.replace('%', '%%')}: %s ({direction} is better)."
-    return lambda _facts, score: (words, (score,), (), None)
+    return f"{spec.summary.replace('%', '%%')}: %s ({direction} is better)."
+
+
+def _diagnostic(metric: MetricId) -> _Say:
+    return lambda facts, score: (_words(metric, facts), (score,), (), None)
 
 
 def _null(metric: MetricId, cause: Cause, facts: RowFacts) -> Said:
     """What is said of a score that no counting gave."""
-    is_null = facts.details.reasons[_NUMBERS[metric]] != 0
-    signals = () if is_null else ((_zero_kind(metric, cause), (), None, None, None),)
-    return _cause_words(metric, cause, facts), (), signals, _null_parts(metric, cause, facts)
-
-
-def _cause_words(metric: MetricId, cause: Cause, facts: RowFacts) -> str:
+    reason = NullReason(facts.details.reasons[_NUMBERS[metric]])
     refusal = facts.details.refusal
+    words = _cause_words(metric, cause, reason, although=refusal is not None and refusal[1])
+    signals = () if reason else ((_zero_kind(metric, cause), (), None, None, None),)
+    return words, (), signals, _null_parts(metric, cause, facts)
+
+
+def _cause_words(metric: MetricId, cause: Cause, reason: NullReason, *, although: bool) -> str:
     if cause in _FIELDS:
-        reason = NullReason(facts.details.reasons[_NUMBERS[metric]])
         return lack_of(_FIELDS[cause], reason)
     if cause is Cause.REFUSAL and metric == "context_recall":
         return "The ground truth only declines to answer, so there is nothing to retrieve."
-    if cause is Cause.REFUSAL and refusal is not None and refusal[1]:
+    if cause is Cause.REFUSAL and although:
         return f"{_CAUSES[cause]} {REFUSED_ALTHOUGH}."
     return _CAUSES[cause]
 

@@ -133,6 +133,10 @@ def _sentence(fields: tuple[Any, ...]) -> SentenceEvidence:
     )
 
 
+ABOUT_SENTENCE, ABOUT_SCORE, ABOUT_CONTEXTS, ABOUT_CONTEXT, ABOUT_CAUSE = range(5)
+"""What kernels say signals are about; with the last of them and more, causes."""
+PHRASES: Final = (", ",)
+"""Between the parts of a list."""
 _NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
 # Signals have limits of their own; thresholds do not move them.
 LOW_SUPPORT: Final = 0.3
@@ -164,7 +168,7 @@ _LOW_RELEVANCE_SIGNAL: Final = SignalKind.named(
     *("context_precision", "low-relevance-chunks", "info"),
     "Context chunk(s) with low relevance (< 0.3): indices [%s].",
 )
-_LOW_SCORES: Final[dict[MetricId, SignalKind]] = {
+LOW_SCORES: Final[dict[MetricId, SignalKind]] = {
     metric: SignalKind.named(metric, "low", "warning", f"{words} (score=%s).")
     for metric, words in {
         "answer_relevance": "Answer may not be relevant to the question",
@@ -228,13 +232,16 @@ def _lacking(absent: frozenset[str], metric: MetricId) -> _Say | None:
     name = lacked_field(absent, metric)
     if name is None:
         return None
-    said = _words(f"{name} is required for {camel_case(metric)} but was not provided.")
-    return lambda _facts, _score: said
+    return lambda facts, _score: _only(metric, _LACKED_BY_ALL, facts)
 
 
-def _words(text: str) -> Said:
+def _only(metric: MetricId, variant: int, facts: RowFacts) -> Said:
     """An explanation without numbers."""
-    return text, (), (), None
+    return metric_words(metric, variant, facts.settings, facts.absent), (), (), None
+
+
+def _words(metric: MetricId, facts: RowFacts) -> str:
+    return metric_words(metric, _PLAIN, facts.settings, facts.absent)
 
 
 def _claim_signals(
@@ -250,25 +257,80 @@ def _claim_signals(
     ]
 
 
-_NO_SUPPORT: Final = _words("No answer sentences or context chunks to evaluate.")
-_NO_CHUNKS: Final = _words("No context chunks provided.")
-_NO_COVERAGE: Final = _words("No ground truth sentences or context chunks to evaluate.")
-_NO_TRUTH_TO_RECALL: Final = _words(
-    "groundTruth is required for contextRecall but was not provided."
-)
-_NO_TRUTH_TO_COMPARE: Final = _words(
-    "groundTruth is required for answerCorrectness but was not provided."
-)
-_NOTHING_TO_HOLD_AGAINST: Final = _words("No context chunks provided to evaluate against.")
-_NO_CLAIMS: Final = _words("Answer produced no sentences to evaluate.")
+_PLAIN, _NOTHING, _LACKED, _LACKED_BY_ALL = range(4)
+_NO_CHUNKS: Final = "No context chunks provided."
+_WORDS: Final[dict[MetricId, tuple[str, ...]]] = {
+    "faithfulness": (
+        "Average max-context overlap across %s answer sentence(s): %s.",
+        "No answer sentences or context chunks to evaluate.",
+    ),
+    "answer_relevance": ("TF-IDF similarity: %s, unigram overlap: %s, average: %s.",),
+    "context_precision": (
+        "Average TF-IDF relevance of %s context chunk(s) to the question: %s.",
+        _NO_CHUNKS,
+    ),
+    "context_recall": (
+        "%s/%s ground truth sentence(s) covered by contexts (overlap >= {threshold}): score=%s.",
+        "No ground truth sentences or context chunks to evaluate.",
+        "groundTruth is required for contextRecall but was not provided.",
+    ),
+    "context_relevance": (
+        "%s/%s context chunk(s) meet relevance threshold (>= {threshold}): score=%s.",
+        _NO_CHUNKS,
+    ),
+    "answer_correctness": (
+        "Token F1: %s, unigram overlap: %s, blended score (70%%F1 + 30%%ngram): %s.",
+        "",
+        "groundTruth is required for answerCorrectness but was not provided.",
+    ),
+    "hallucination_rate": (
+        "%s/%s answer sentence(s) appear unsupported (hallucination rate=%s, score=%s).",
+        "Answer produced no sentences to evaluate.",
+        "No context chunks provided to evaluate against.",
+    ),
+}
+"""The words of each metric: usually, where there is nothing to count, and without a field."""
+
+
+@lru_cache(256)
+def metric_words(
+    metric: MetricId, variant: int, settings: OverlapSettings, absent: frozenset[str]
+) -> str:
+    """Those words of a metric that kernels name by a number, with ``%s`` for each value."""
+    if variant == _LACKED_BY_ALL:
+        name = lacked_field(absent, metric)
+        return f"{name} is required for {camel_case(metric)} but was not provided."
+    words = _WORDS[metric][variant]
+    if metric == "context_recall":
+        return words.replace("{threshold}", shortest(settings.sentence_coverage_threshold))
+    return words.replace("{threshold}", shortest(settings.chunk_relevance_threshold))
+
+
+def signal_kind(metric: MetricId, about: int) -> SignalKind:
+    """Signals that kernels name by the number of what they are about."""
+    if about == ABOUT_SENTENCE:
+        return _LOW_SUPPORT_SIGNAL if metric == "faithfulness" else _UNSUPPORTED_SIGNAL
+    return LOW_SCORES[metric] if about == ABOUT_SCORE else _LOW_RELEVANCE_SIGNAL
+
+
+def signal_limits(settings: OverlapSettings) -> tuple[float, ...]:
+    """The limits by which kernels find signals and count."""
+    return (
+        LOW_SUPPORT,
+        _LOW_RELEVANCE,
+        _LOW_SCORE,
+        settings.chunk_relevance_threshold,
+        settings.claim_support_threshold,
+        settings.sentence_coverage_threshold,
+    )
 
 
 def _faithfulness(facts: RowFacts, score: float) -> Said:
     support = facts.details.support
     if not support:
-        return _NO_SUPPORT
+        return _only("faithfulness", _NOTHING, facts)
     return (
-        "Average max-context overlap across %s answer sentence(s): %s.",
+        _words("faithfulness", facts),
         (len(support), score),
         _claim_signals(_LOW_SUPPORT_SIGNAL, facts, support, LOW_SUPPORT),
         None,
@@ -278,7 +340,7 @@ def _faithfulness(facts: RowFacts, score: float) -> Said:
 def _answer_relevance(facts: RowFacts, score: float) -> Said:
     tfidf, overlap = facts.details.parts[:2]
     return (
-        "TF-IDF similarity: %s, unigram overlap: %s, average: %s.",
+        _words("answer_relevance", facts),
         (tfidf, overlap, score),
         low_score("answer_relevance", score, _LOW_SCORE),
         None,
@@ -288,9 +350,9 @@ def _answer_relevance(facts: RowFacts, score: float) -> Said:
 def _context_precision(facts: RowFacts, score: float) -> Said:
     chunks = facts.details.chunk_tfidf
     if not chunks:
-        return _NO_CHUNKS
+        return _only("context_precision", _NOTHING, facts)
     return (
-        "Average TF-IDF relevance of %s context chunk(s) to the question: %s.",
+        _words("context_precision", facts),
         (len(chunks), score),
         listed(_LOW_RELEVANCE_SIGNAL, places_below(chunks, _LOW_RELEVANCE)),
         None,
@@ -299,15 +361,15 @@ def _context_precision(facts: RowFacts, score: float) -> Said:
 
 def _context_recall(facts: RowFacts, score: float) -> Said:
     if not facts.has_ground_truth:
-        return _NO_TRUTH_TO_RECALL
+        return _only("context_recall", _LACKED, facts)
     coverage = facts.details.coverage
     if not coverage:
-        return _NO_COVERAGE
+        return _only("context_recall", _NOTHING, facts)
     threshold = facts.settings.sentence_coverage_threshold
     covered = len([1 for value in coverage if value >= threshold])
     return (
-        "%s/%s ground truth sentence(s) covered by contexts (overlap >= %s): score=%s.",
-        (covered, len(coverage), shortest(threshold), score),
+        _words("context_recall", facts),
+        (covered, len(coverage), score),
         (),
         None,
     )
@@ -316,12 +378,12 @@ def _context_recall(facts: RowFacts, score: float) -> Said:
 def _context_relevance(facts: RowFacts, score: float) -> Said:
     chunks = facts.details.chunk_overlap
     if not chunks:
-        return _NO_CHUNKS
+        return _only("context_relevance", _NOTHING, facts)
     threshold = facts.settings.chunk_relevance_threshold
     relevant = len([1 for value in chunks if value >= threshold])
     return (
-        "%s/%s context chunk(s) meet relevance threshold (>= %s): score=%s.",
-        (relevant, len(chunks), shortest(threshold), score),
+        _words("context_relevance", facts),
+        (relevant, len(chunks), score),
         (),
         None,
     )
@@ -329,10 +391,10 @@ def _context_relevance(facts: RowFacts, score: float) -> Said:
 
 def _answer_correctness(facts: RowFacts, score: float) -> Said:
     if not facts.has_ground_truth:
-        return _NO_TRUTH_TO_COMPARE
+        return _only("answer_correctness", _LACKED, facts)
     f1, overlap = facts.details.parts[2:]
     return (
-        "Token F1: %s, unigram overlap: %s, blended score (70%%F1 + 30%%ngram): %s.",
+        _words("answer_correctness", facts),
         (f1, overlap, score),
         low_score("answer_correctness", score, _LOW_SCORE),
         None,
@@ -341,15 +403,15 @@ def _answer_correctness(facts: RowFacts, score: float) -> Said:
 
 def _hallucination_rate(facts: RowFacts, score: float) -> Said:
     if not facts.n_contexts:
-        return _NOTHING_TO_HOLD_AGAINST
+        return _only("hallucination_rate", _LACKED, facts)
     overlaps = facts.details.overlap
     if not overlaps:
-        return _NO_CLAIMS
+        return _only("hallucination_rate", _NOTHING, facts)
     threshold, n_sentences = facts.settings.claim_support_threshold, len(overlaps)
     n_unsupported = len([1 for overlap in overlaps if overlap < threshold])
     rate = n_unsupported / n_sentences
     return (
-        "%s/%s answer sentence(s) appear unsupported (hallucination rate=%s, score=%s).",
+        _words("hallucination_rate", facts),
         (n_unsupported, n_sentences, rate, score),
         _claim_signals(_UNSUPPORTED_SIGNAL, facts, overlaps, threshold),
         None,
@@ -370,7 +432,7 @@ def low_score(metric: MetricId, score: float, below: float) -> Sequence[SaidSign
     """A signal where the score is below a limit, which thresholds of the caller do not move."""
     if score >= below:
         return ()
-    return ((_LOW_SCORES[metric], (score,), None, None, None),)
+    return ((LOW_SCORES[metric], (score,), None, None, None),)
 
 
 _EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Said]]] = {

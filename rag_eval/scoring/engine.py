@@ -15,8 +15,8 @@ import numpy.typing as npt
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import FieldNeeds
-from rag_eval.kernels.columns import SampleBatch
-from rag_eval.kernels.scoring import Details, explained_batch, metric_numbers, score_batch
+from rag_eval.kernels.columns import KeptRows, SampleBatch
+from rag_eval.kernels.scoring import explained_batch, metric_numbers, score_batch
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.interrupts import StopFlag, deferred_interrupts, uninterrupted, wait_for
 from rag_eval.results.judged import JudgedRowScores
@@ -46,7 +46,7 @@ class ScoredBlock:
     scores: npt.NDArray[np.float64]
     null_reasons: npt.NDArray[np.uint8]
     judged: Sequence[JudgedRowScores] | None = None
-    details: Sequence[Details] | None = None
+    details: KeptRows | None = None
 
 
 def scored_block(

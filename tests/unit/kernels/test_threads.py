@@ -84,9 +84,11 @@ def text_kernels() -> bytes:
 
 
 def result_rows(path: Path) -> bytes:
-    output = path.with_name(f"{get_ident()}.jsonl")
-    run_file(path, output=output, profile="grounded", threads=1)
-    return re.sub(rb'"evaluatedAt":"[^"]*"', b"", output.read_bytes())
+    output, found = path.with_name(f"{get_ident()}.jsonl"), b""
+    for profile in ("overlap", "grounded"):
+        run_file(path, output=output, profile=profile, details=True, threads=1)
+        found += output.read_bytes()
+    return re.sub(rb'"evaluatedAt":"[^"]*"', b"", found)
 
 
 WORK: Final[dict[str, Callable[[Path], bytes]]] = {
