@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 import shlex
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.reports.figures import score_text, shown_name
 from rag_eval.reports.page.nearest import stop_words
+from rag_eval.reports.page.packing import packed, packed_in_order
 from rag_eval.reports.page.row_data import AnyMetric, encoded, metrics_of, number, row_data
 from rag_eval.reports.page.row_detail import LONG, SHORT, Limits, RowTexts, detail_parts
 from rag_eval.reports.page.templating import rendered
@@ -44,8 +45,6 @@ _LARGE_DETAIL: Final = 1_000_000
 _SEARCHED: Final = 2_000
 _SEARCHED_OF_ALL: Final = 10_000_000
 _LEAST_SEARCHED: Final = 641
-# The seconds that the best compression takes save a tenth of the bytes.
-_COMPRESSION: Final = 4
 _ID_LIMIT: Final = 200
 _RANKS: Final[dict[RowStatus, int]] = {"failed": 0, "unmeasured": 1, "passed": 2}
 _DIGITS: Final = re.compile(r"(\d+)")
@@ -118,10 +117,13 @@ def row_list(
     every = [_row(row, olds) for row in rows]
     every.sort(key=lambda row: (_movement(row.change) if moved_first else (), _rank(row)))
     n_known = max(_LEAST_SEARCHED, min(_SEARCHED, _SEARCHED_OF_ALL // max(len(rows), 1)))
-    keys = packed(encoded(_keys(every, metrics, n_known, has_changes=bool(olds))))
+    found = encoded(_keys(every, metrics, n_known, has_changes=bool(olds)))
     reserved = min(_FIRST_BYTES, budget // 8)
-    details = _Details(olds, n_known, budget - len(keys) - reserved)
-    first = details.add(every)
+    details = _Details(olds, n_known, budget - reserved)
+    with closing(packed_in_order(chain([(_KEYS, found)], details.blocks_of(every)))) as parts:
+        _, keys = next(parts)
+        details.n_left -= len(keys)
+        first = details.add(parts)
     closed = {place: show_command(row.viewed) for place, row in enumerate(every)}
     for place in details.places:
         del closed[place]
@@ -142,12 +144,11 @@ def _row(row: ViewedRow, old: OldScores) -> _Row:
     return _Row(row, metrics, RowTexts.of(row.result), _status(row, found), _change(row, old))
 
 
-def packed(data: bytes) -> str:
-    """JSON that a script element can hold, and that the script of the page unpacks."""
-    return base64.b64encode(zlib.compress(data, _COMPRESSION)).decode("ascii")
-
-
 _Opened: TypeAlias = tuple[_Row, RowSentences, Limits]
+_Block: TypeAlias = tuple[int, list[_Opened]]
+"""The place of the first row, and rows to open by one piece of data."""
+
+_KEYS: Final[_Block] = -1, []
 
 
 @dataclass(slots=True)
@@ -169,62 +170,65 @@ class _Details:
     starts: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
 
-    def add(self, rows: Sequence[_Row]) -> list[_Opened]:
-        """Pack all rows; the first ones come back, with their sentences, up to one that is not."""
-        first: list[_Opened] = []
+    def blocks_of(self, rows: Sequence[_Row]) -> Iterator[tuple[_Block, bytes]]:
+        """All rows in blocks small enough to be unpacked at once, with their data."""
         for begin in range(0, len(rows), _BLOCK_ROWS):
-            if self.n_left <= 0:
-                break
             some = rows[begin : begin + _BLOCK_ROWS]
             views = sentences_of_rows(
                 (row.viewed.result, row.texts.answer, row.texts.truth, row.texts.contexts)
                 for row in some
             )
-            opened = [(row, found, LONG) for row, found in zip(some, views, strict=True)]
-            for block in self._cut(opened):
-                found = self._pack(begin, block)
-                if len(first) == begin < _FIRST_PAGE:
-                    first += found
-                begin += len(block)
+            block: list[_Opened] = []
+            parts: list[bytes] = []
+            for row, found in zip(some, views, strict=True):
+                opened, data = self._opened(row, found)
+                block.append(opened)
+                parts.append(data)
+                if sum(map(len, parts)) > _BLOCK_BYTES:
+                    yield (begin, block), _joined(parts)
+                    begin, block, parts = begin + len(block), [], []
+            if block:
+                yield (begin, block), _joined(parts)
+
+    def add(self, blocks: Iterable[tuple[_Block, str]]) -> list[_Opened]:
+        """Take packed blocks; the rows of the first come back, up to one that has no room."""
+        first: list[_Opened] = []
+        for (begin, rows), block in blocks:
+            if self.n_left <= 0 and begin % _BLOCK_ROWS == 0:
+                break
+            taken = self._taken(begin, rows, block)
+            if len(first) == begin < _FIRST_PAGE:
+                first += taken
         return first
 
-    def _cut(self, rows: Sequence[_Opened]) -> Iterator[list[tuple[_Opened, bytes]]]:
-        """Rows with their data, in blocks small enough to be unpacked at once."""
-        block: list[tuple[_Opened, bytes]] = []
-        n_bytes = 0
-        for row, views, limits in rows:
-            data = self._data(row, views, limits)
-            if len(data) > _LARGE_DETAIL:
-                limits, data = SHORT, self._data(row, views, SHORT)
-            block.append(((row, views, limits), data))
-            n_bytes += len(data)
-            if n_bytes > _BLOCK_BYTES:
-                yield block
-                block, n_bytes = [], 0
-        if block:
-            yield block
+    def _taken(self, begin: int, rows: list[_Opened], block: str) -> list[_Opened]:
+        """Rows as they are in a block for which there is room: in short, if need be, or none."""
+        if len(block) > self.n_left:
+            rows = [(row, views, SHORT) for row, views, _ in rows]
+            block = packed(_joined([self._data(*row) for row in rows]))
+        if len(block) > self.n_left:
+            return []
+        self.n_left -= len(block)
+        self.starts.append(begin)
+        self.blocks.append(block)
+        self.places += range(begin, begin + len(rows))
+        return rows
 
-    def _pack(self, begin: int, rows: Sequence[tuple[_Opened, bytes]]) -> list[_Opened]:
-        """Pack a block whose first row is at ``begin``; in short where there is no room."""
-        for limits in (None, SHORT):
-            if limits is not None:
-                rows = [
-                    ((row, views, limits), self._data(row, views, limits))
-                    for (row, views, _), _ in rows
-                ]
-            block = packed(b"[%b]" % b",".join(data for _, data in rows))
-            if len(block) <= self.n_left:
-                self.n_left -= len(block)
-                self.starts.append(begin)
-                self.blocks.append(block)
-                self.places += range(begin, begin + len(rows))
-                return [row for row, _ in rows]
-        return []
+    def _opened(self, row: _Row, views: RowSentences) -> tuple[_Opened, bytes]:
+        """A row with its data, in short if that is large."""
+        data = self._data(row, views, LONG)
+        if len(data) <= _LARGE_DETAIL:
+            return (row, views, LONG), data
+        return (row, views, SHORT), self._data(row, views, SHORT)
 
     def _data(self, row: _Row, views: RowSentences, limits: Limits) -> bytes:
         old = self.old.get(row.viewed.id or "", {})
         metrics = tuple(row.metrics.values())
         return encoded(row_data(row.viewed, metrics, row.texts, views, limits, old, self.n_known))
+
+
+def _joined(rows: Sequence[bytes]) -> bytes:
+    return b"[%b]" % b",".join(rows)
 
 
 def _bodies(
