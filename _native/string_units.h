@@ -1,40 +1,68 @@
-/* Units of a Python string (one, two or four bytes each) -> UTF-8, the parts worth vectorising. */
+/* Units of a Python string (one, two or four bytes each) -> UTF-8: the runs of ASCII. */
 #ifndef RAG_EVAL_STRING_UNITS_H
 #define RAG_EVAL_STRING_UNITS_H
 
-#include <stdint.h>
+#include "portable.h"
 
-/* utf8_size_N: bytes that `n` units take in UTF-8, a surrogate pair counted as two times three;
-   `*surrogates` is set when there may be a pair.
-   copy_ascii_N: copies units below 0x80 as bytes, eight at a time while all are; how many it copied.
-   Plain loops without early exits, which the compiler vectorises. */
-#define DEFINE_STRING_UNITS(width, unit_t)                                              \
-    static inline int64_t utf8_size_##width(const void *data, int64_t n, int *surrogates) { \
-        const unit_t *units = (const unit_t *)data;                                     \
-        int64_t size = n, found = 0;                                                    \
-        for (int64_t i = 0; i < n; i++) {                                               \
-            uint32_t unit = units[i];                                                   \
-            size += (unit >= 0x80) + (unit >= 0x800) + (unit >= 0x10000);               \
-            found += (unit & 0xfffff800) == 0xd800;                                     \
+/* narrow_16_N: writes the lower byte of 16 units; returns a bit for each unit from 0x80 on. */
+#if HAS_GNU_C && defined(__x86_64__)
+#include <emmintrin.h>
+
+static ALWAYS_INLINE __m128i load_units(const void *units) {
+    return _mm_loadu_si128((const __m128i *)units);
+}
+
+static ALWAYS_INLINE uint32_t narrow_16_1(const uint8_t *units, uint8_t *out) {
+    __m128i bytes = load_units(units);
+    _mm_storeu_si128((__m128i *)out, bytes);
+    return (uint32_t)_mm_movemask_epi8(bytes);
+}
+
+static ALWAYS_INLINE uint32_t narrow_16_2(const uint16_t *units, uint8_t *out) {
+    __m128i low = load_units(units), high = load_units(units + 8);
+    __m128i rest = _mm_packus_epi16(_mm_srli_epi16(low, 7), _mm_srli_epi16(high, 7));
+    _mm_storeu_si128((__m128i *)out, _mm_packus_epi16(low, high));
+    return 0xffff ^ (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(rest, _mm_setzero_si128()));
+}
+
+static ALWAYS_INLINE uint32_t narrow_16_4(const uint32_t *units, uint8_t *out) {
+    /* No code point has more than 21 bits: a signed pack keeps apart what is below 0x80. */
+    __m128i low = _mm_packs_epi32(load_units(units), load_units(units + 4));
+    __m128i high = _mm_packs_epi32(load_units(units + 8), load_units(units + 12));
+    __m128i rest = _mm_packus_epi16(_mm_srli_epi16(low, 7), _mm_srli_epi16(high, 7));
+    _mm_storeu_si128((__m128i *)out, _mm_packus_epi16(low, high));
+    return 0xffff ^ (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(rest, _mm_setzero_si128()));
+}
+#define DEFINE_NARROW(width, unit_t)
+#else
+#define DEFINE_NARROW(width, unit_t)                                                    \
+    static inline uint32_t narrow_16_##width(const unit_t *units, uint8_t *out) {       \
+        uint32_t rest = 0;                                                              \
+        for (int i = 0; i < 16; i++) {                                                  \
+            out[i] = (uint8_t)units[i];                                                 \
+            rest |= (uint32_t)(units[i] >= 0x80) << i;                                  \
         }                                                                               \
-        *surrogates = found > 1;                                                        \
-        return size;                                                                    \
-    }                                                                                   \
+        return rest;                                                                    \
+    }
+#endif
+
+/* copy_ascii_N: copies units below 0x80 as bytes; how many there are before the first other one.
+   16 bytes are written at a time, which is within the room for 16 units or more. */
+#define DEFINE_COPY_ASCII(width, unit_t)                                                \
+    DEFINE_NARROW(width, unit_t)                                                        \
     static inline int64_t copy_ascii_##width(const void *data, int64_t n, uint8_t *out) { \
         const unit_t *units = (const unit_t *)data;                                     \
         int64_t i = 0;                                                                  \
-        for (; i + 8 <= n; i += 8) {                                                    \
-            uint32_t all = 0;                                                           \
-            for (int j = 0; j < 8; j++) all |= units[i + j];                            \
-            if (all >= 0x80) break;                                                     \
-            for (int j = 0; j < 8; j++) out[i + j] = (uint8_t)units[i + j];             \
+        for (; i + 16 <= n; i += 16) {                                                  \
+            uint32_t rest = narrow_16_##width(units + i, out + i);                      \
+            if (rest) return i + count_trailing_zeros(rest);                            \
         }                                                                               \
         for (; i < n && units[i] < 0x80; i++) out[i] = (uint8_t)units[i];               \
         return i;                                                                       \
     }
 
-DEFINE_STRING_UNITS(1, uint8_t)
-DEFINE_STRING_UNITS(2, uint16_t)
-DEFINE_STRING_UNITS(4, uint32_t)
+DEFINE_COPY_ASCII(1, uint8_t)
+DEFINE_COPY_ASCII(2, uint16_t)
+DEFINE_COPY_ASCII(4, uint32_t)
 
 #endif

@@ -1,119 +1,145 @@
-"""Python strings -> one UTF-8 column, and back.
+"""Python strings -> one UTF-8 column.
 
-The one kernel that touches Python objects: it reads a list of strings under the GIL, so that
-everything after it need not. Lone surrogates are written as three bytes each, like
-``surrogatepass``; a high and a low one side by side are one code point, as they are in JSON and in
-UTF-16.
+The one kernel that touches Python objects: it looks at a list of strings under the GIL, and copies
+them without it. Lone surrogates are written as three bytes each, like ``surrogatepass``; a high and
+a low one side by side are one code point, as they are in JSON and in UTF-16.
 """
+from cpython.ref cimport PyObject, Py_XDECREF
 from cpython.unicode cimport (
     PyUnicode_1BYTE_KIND, PyUnicode_2BYTE_KIND, PyUnicode_DATA, PyUnicode_GET_LENGTH,
-    PyUnicode_KIND, PyUnicode_READ,
+    PyUnicode_KIND,
 )
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from code_points cimport encode_code_point
-from primitives cimport int64_t, offset_t, uint8_t, uint32_t
+from primitives cimport int64_t, offset_t, uint8_t, uint16_t, uint32_t
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text) noexcept
+    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* text, Py_ssize_t size) except NULL
+    char* bytes_of "PyBytes_AS_STRING"(PyObject* text) noexcept nogil
+    int _PyBytes_Resize(PyObject** text, Py_ssize_t size) except -1
 
-cdef enum:
-    # Kernels count the bytes of a token in 32 bits.
-    MAX_TEXT_BYTES = 0x7FFFFF00
-
-
-cdef extern from "string_units.h":
-    int64_t utf8_size_1(const void* units, int64_t n, int* surrogates) noexcept
-    int64_t utf8_size_2(const void* units, int64_t n, int* surrogates) noexcept
-    int64_t utf8_size_4(const void* units, int64_t n, int* surrogates) noexcept
+cdef extern from "string_units.h" nogil:
     int64_t copy_ascii_1(const void* units, int64_t n, uint8_t* out) noexcept
     int64_t copy_ascii_2(const void* units, int64_t n, uint8_t* out) noexcept
     int64_t copy_ascii_4(const void* units, int64_t n, uint8_t* out) noexcept
 
+cdef enum:
+    # Kernels count the bytes of a token in 32 bits.
+    MAX_TEXT_BYTES = 0x7FFFFF00
+    ASCII = 0
 
-cdef inline int64_t copy_ascii(int kind, const void* data, int64_t at, int64_t size,
-                               uint8_t* out) noexcept:
+
+cdef struct string_t:
+    const void* units
+    int64_t size           # in units
+    int kind               # bytes of a unit, or ASCII
+
+
+cdef inline int64_t most_bytes(const string_t* text) noexcept nogil:
+    """That it can take in UTF-8."""
+    if text.kind == ASCII:
+        return text.size
+    return text.size * (2 if text.kind == 1 else 3 if text.kind == 2 else 4)
+
+
+cdef inline int64_t copy_ascii(const string_t* text, int64_t at, uint8_t* out) noexcept nogil:
     """Copy the run of ASCII at ``at``; its length."""
-    cdef const uint8_t* units = <const uint8_t*> data + at * kind
-    if kind == PyUnicode_1BYTE_KIND:
-        return copy_ascii_1(units, size - at, out)
-    if kind == PyUnicode_2BYTE_KIND:
-        return copy_ascii_2(units, size - at, out)
-    return copy_ascii_4(units, size - at, out)
+    cdef const uint8_t* units = <const uint8_t*> text.units + at * text.kind
+    if text.kind == PyUnicode_1BYTE_KIND:
+        return copy_ascii_1(units, text.size - at, out)
+    if text.kind == PyUnicode_2BYTE_KIND:
+        return copy_ascii_2(units, text.size - at, out)
+    return copy_ascii_4(units, text.size - at, out)
 
 
-cdef inline uint32_t code_point_at(int kind, const void* data, int64_t size,
-                                   int64_t* at) noexcept:
+cdef inline uint32_t unit_at(const string_t* text, int64_t at) noexcept nogil:
+    if text.kind == PyUnicode_1BYTE_KIND:
+        return (<const uint8_t*> text.units)[at]
+    if text.kind == PyUnicode_2BYTE_KIND:
+        return (<const uint16_t*> text.units)[at]
+    return (<const uint32_t*> text.units)[at]
+
+
+cdef inline uint32_t code_point_at(const string_t* text, int64_t* at) noexcept nogil:
     """Code point at ``at``, which moves past it."""
-    cdef uint32_t here = PyUnicode_READ(kind, <void*> data, at[0]), after
+    cdef uint32_t here = unit_at(text, at[0]), after
     at[0] += 1
-    if 0xD800 <= here < 0xDC00 and at[0] < size:
-        after = PyUnicode_READ(kind, <void*> data, at[0])
+    if 0xD800 <= here < 0xDC00 and at[0] < text.size:
+        after = unit_at(text, at[0])
         if 0xDC00 <= after < 0xE000:
             at[0] += 1
             return 0x10000 + ((here - 0xD800) << 10) + (after - 0xDC00)
     return here
 
 
-cdef int64_t encoded_size(str text) noexcept:
-    cdef int64_t size = PyUnicode_GET_LENGTH(text), at = 0, n_bytes
-    cdef int kind = PyUnicode_KIND(text), surrogates = 0
-    cdef const void* data = PyUnicode_DATA(text)
-    if PyUnicode_IS_ASCII(text):
-        return size
-    if kind == PyUnicode_1BYTE_KIND:
-        return utf8_size_1(data, size, &surrogates)
-    if kind == PyUnicode_2BYTE_KIND:
-        n_bytes = utf8_size_2(data, size, &surrogates)
-    else:
-        n_bytes = utf8_size_4(data, size, &surrogates)
-    while surrogates and at < size:
-        # A pair is four bytes, not two times three.
-        n_bytes -= 2 * (code_point_at(kind, data, size, &at) >= 0x10000
-                        and PyUnicode_READ(kind, <void*> data, at - 1) < 0x10000)
-    return n_bytes
-
-
-cdef void encode(str text, uint8_t* out) noexcept:
-    cdef int64_t size = PyUnicode_GET_LENGTH(text), at = 0, n_ascii
-    cdef int kind = PyUnicode_KIND(text)
-    cdef const void* data = PyUnicode_DATA(text)
-    if PyUnicode_IS_ASCII(text):
-        memcpy(out, data, <size_t> size)
-        return
-    while at < size:
-        n_ascii = copy_ascii(kind, data, at, size, out)
-        out += n_ascii
+cdef int64_t encode(const string_t* text, uint8_t* out) noexcept nogil:
+    """Write a text, into room for the most that it can take; how many bytes it takes."""
+    cdef int64_t at = 0, n_ascii, size = 0
+    if text.kind == ASCII:
+        memcpy(out, text.units, <size_t> text.size)
+        return text.size
+    while at < text.size:
+        n_ascii = copy_ascii(text, at, out + size)
         at += n_ascii
-        while at < size and PyUnicode_READ(kind, <void*> data, at) >= 0x80:
-            out += encode_code_point(code_point_at(kind, data, size, &at), out)
+        size += n_ascii
+        while at < text.size and unit_at(text, at) >= 0x80:
+            size += encode_code_point(code_point_at(text, &at), out + size)
+    return size
 
 
-def measure(list texts, offset_t[::1] offsets):
-    """Fill ``offsets`` (one more than texts) with where each text begins in UTF-8.
-
-    Returns -1, or the index of the first item that is no string or has 2 GiB or more.
-    """
-    cdef Py_ssize_t i
-    cdef int64_t size
-    cdef object text
-    cdef offset_t total = 0
-    offsets[0] = 0
-    for i in range(len(texts)):
-        text = texts[i]
-        if not isinstance(text, str):
+cdef int64_t encode_from(const string_t* texts, int64_t n, int64_t first, offset_t[::1] offsets,
+                         uint8_t* out, int64_t room) noexcept nogil:
+    """Write the texts from one on; the index of the first that has no room or is too long, or n."""
+    cdef int64_t i, size
+    for i in range(first, n):
+        if offsets[i] + most_bytes(&texts[i]) > room:
             return i
-        size = encoded_size(<str> text)
+        size = encode(&texts[i], out + offsets[i])
         if size > MAX_TEXT_BYTES:
             return i
-        total += size
-        offsets[i + 1] = total
-    return -1
+        offsets[i + 1] = offsets[i] + size
+    return n
 
 
-def fill(list texts, const offset_t[::1] offsets, uint8_t[::1] data):
-    """Write the texts measured before into ``data`` at their offsets."""
-    cdef Py_ssize_t i
-    for i in range(len(texts)):
-        if offsets[i] < offsets[i + 1]:
-            encode(<str> texts[i], &data[offsets[i]])
+def pack(list texts, offset_t[::1] offsets):
+    """The UTF-8 of the texts end to end; fills ``offsets``, one more than texts, with their begins.
+
+    Raises TypeError for an item that is no string and OverflowError for one of 2 GiB or more, with
+    its index.
+    """
+    cdef int64_t n = len(texts), i = 0, room = 0, most = 0
+    cdef string_t* strings = <string_t*> malloc(<size_t> (n + 1) * sizeof(string_t))
+    cdef PyObject* packed = NULL
+    if strings == NULL:
+        raise MemoryError("packing texts")
+    try:
+        for i in range(n):
+            text = texts[i]
+            if not isinstance(text, str):
+                raise TypeError(i)
+            strings[i] = string_t(
+                PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text),
+                ASCII if PyUnicode_IS_ASCII(text) else <int> PyUnicode_KIND(text))
+            room += strings[i].size
+            most = max(most, most_bytes(&strings[i]))
+        # Most texts take little more than a byte a unit.
+        room += room // 8 + most
+        packed = new_bytes(NULL, room)
+        offsets[0] = offsets[n] = i = 0
+        while True:
+            with nogil:
+                i = encode_from(strings, n, i, offsets, <uint8_t*> bytes_of(packed), room)
+            if i == n:
+                break
+            if offsets[i] + most_bytes(&strings[i]) <= room:
+                raise OverflowError(i)
+            room *= 2
+            _PyBytes_Resize(&packed, room)
+        _PyBytes_Resize(&packed, offsets[n])
+        return <object> packed
+    finally:
+        Py_XDECREF(packed)
+        free(strings)

@@ -58,12 +58,7 @@ def pack_texts(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.
     with the item's index as argument.
     """
     offsets = np.empty(len(texts) + 1, np.int64)
-    failed = text_columns.measure(texts, offsets)
-    if failed >= 0:
-        raise (OverflowError if isinstance(texts[failed], str) else TypeError)(failed)
-    data = np.empty(int(offsets[-1]), np.uint8)
-    text_columns.fill(texts, offsets, data)
-    return data, offsets
+    return np.frombuffer(text_columns.pack(texts, offsets), np.uint8), offsets
 
 
 def may_take_long(batch: SampleBatch, row: int | None = None) -> bool:

@@ -42,4 +42,4 @@ def test_the_kernels_are_those_built_for_this_run() -> None:
     if kind == "checked":
         # Offsets need one more place than there are texts; a release would write past the end.
         with pytest.raises(IndexError, match="Out of bounds"):
-            text_columns.measure(["a"], np.empty(1, np.int64))
+            text_columns.pack(["a"], np.empty(1, np.int64))
