@@ -90,7 +90,7 @@ def run_file(
 def _run(run: _FileRun) -> RunReport:
     stream = run.stream
     with run.writer.opened(lambda: stream.stopped is not None):
-        stream.score(*run.sinks(), prepare=run.writer.prepare, explains=run.writer.explains)
+        stream.score(*run.sinks(), prepare=run.writer.prepare, explains=run.explains)
         stream.check_begun()
         report = run.report()
         run.writer.finish(report.file_summary)
@@ -196,6 +196,10 @@ class _FileRun:
         for wanted in (*optional, self._clusters, self._repeated):
             if wanted is not None:
                 yield wanted
+
+    def explains(self) -> bool:
+        """Whether somebody will want to know what the scores of the next rows are made of."""
+        return self.writer.explains or (self._watch is not None and self._watch.takes_all)
 
     # --------------------------------------------------------------------------------- the end
 

@@ -126,11 +126,11 @@ class RowStream:
         prepare: Callable[[ScoredBlock, int], object] | None = None,
         start: Position = START,
         open_judge: OpenJudge | None = None,
-        explains: bool = False,
+        explains: Callable[[], bool] = lambda: False,
     ) -> None:
         """Score from a position on, to the end or until the run is stopped.
 
-        With ``explains`` blocks have the details of their rows.
+        Blocks have the details of their rows where ``explains``, asked for each, is true.
         A row is in all sinks or in none; see :class:`~rag_eval.scoring.loop.ScoringLoop`.
 
         Raises
@@ -153,7 +153,9 @@ class RowStream:
             raise self.source.explained(error) from None
         self.stopped = loop.stopped
 
-    def _native(self, start: Position, explains: bool) -> Generator[ScoredBlock, None, None]:
+    def _native(
+        self, start: Position, explains: Callable[[], bool]
+    ) -> Generator[ScoredBlock, None, None]:
         blocks = self._read(start)
         score = file_block_scorer(
             self.plan, self.needs, skip_invalid=self._skips_invalid, explains=explains

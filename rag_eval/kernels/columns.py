@@ -162,6 +162,9 @@ KeptPlace: TypeAlias = "tuple[bytes, bytes, bytes, int, int, int]"
 """Numbers, values and texts of rows, and where one row begins in each of them."""
 
 
+_FIRST_PLACE: Final = np.zeros((1, 3), np.int64)
+
+
 class KeptRows(Sequence[Any]):
     """What the scores of rows are made of, as kernels kept it; a row is made an object on demand.
 
@@ -206,6 +209,26 @@ class KeptRows(Sequence[Any]):
             before = [begin + size for begin, size in zip(before, sizes, strict=True)]
         numbers, values, texts = map(b"".join, zip(*found, strict=True))
         return cls(numbers, values, texts, np.concatenate(places), details)
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Self]) -> Self:
+        """Rows of several, which kernels found in the same way."""
+        several = list(rows)
+        parts = ((one.numbers, one.values, one.texts, one.places.tobytes()) for one in several)
+        return cls.joined(parts, several[0]._details)
+
+    def alone(self, index: int) -> Self:
+        """One row, without the memory of the others."""
+        sizes = len(self.numbers) // 8, len(self.values) // 8, len(self.texts)
+        number, value, text = self.places[index].tolist()
+        ends = self.places[index + 1].tolist() if index + 1 < len(self) else sizes
+        return type(self)(
+            self.numbers[8 * number : 8 * ends[0]],
+            self.values[8 * value : 8 * ends[1]],
+            self.texts[text : ends[2]],
+            _FIRST_PLACE,
+            self._details,
+        )
 
     def __len__(self) -> int:
         return len(self.places)

@@ -272,19 +272,22 @@ def _without_scorer_faults(block: SampleBlock, plan: Plan) -> SampleBlock:
 
 
 def file_block_scorer(
-    plan: Plan, needs: FieldNeeds, *, skip_invalid: bool, explains: bool
+    plan: Plan, needs: FieldNeeds, *, skip_invalid: bool, explains: Callable[[], bool]
 ) -> ScoreFn:
-    """Packs blocks of files and scores them; bad rows are skipped if requested."""
+    """Packs blocks of files and scores them; bad rows are skipped if requested.
+
+    Blocks have the details of their rows where ``explains``, which is asked for each, is true.
+    """
 
     def score(block: SampleBlock) -> ScoredBlock:
         found, batch = pack_file_block(block, needs, skip_invalid=skip_invalid)
         try:
-            return scored_block(found, batch, plan, explains=explains)
+            return scored_block(found, batch, plan, explains=explains())
         except SampleError:
             if not skip_invalid:
                 raise
         sound = _without_scorer_faults(found, plan)
         batch = sound.pack(needs.without(sound.absent))
-        return scored_block(sound, batch, plan, explains=explains)
+        return scored_block(sound, batch, plan, explains=explains())
 
     return score

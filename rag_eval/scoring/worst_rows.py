@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.kernels.columns import KeptRows as KernelRows
 from rag_eval.metrics.contract import Fields
 from rag_eval.options.plan import Plan
 from rag_eval.results.judged import JudgedRowScores
@@ -38,6 +39,8 @@ class KeptRow:
         Its place and id.
     path, line : str, int or None
         The file, and the line in a file of lines, from 1.
+    details : KernelRows or None
+        What kernels kept of it; None where they only scored it.
     """
 
     number: int
@@ -49,6 +52,7 @@ class KeptRow:
     judged: JudgedRowScores | None
     fields: Fields | None
     absent: frozenset[str]
+    details: KernelRows | None
 
     @classmethod
     def of(cls, scored: ScoredBlock, index: int, first_row: int, plan: Plan) -> KeptRow:
@@ -67,6 +71,7 @@ class KeptRow:
             judged=None if scored.judged is None else scored.judged[index],
             fields=row_fields(block, index, plan),
             absent=block.absent,
+            details=None if scored.details is None else scored.details.alone(index),
         )
 
 
@@ -80,15 +85,17 @@ def opened_rows(
 ) -> Iterator[EvalResult]:
     """The results of rows with explanations and signals, in their order.
 
-    They are packed, scored and judged together, which takes a third of the time; ``lazily`` is as
-    for :func:`~rag_eval.scoring.explaining.explained_rows`.
+    They are packed, judged and, without details, scored together, which takes a third of the time;
+    ``lazily`` is as for :func:`~rag_eval.scoring.explaining.explained_rows`.
     """
-    for absent, some in groupby(rows, lambda row: row.absent):
+    for (absent, is_scored), some in groupby(rows, lambda row: (row.absent, bool(row.details))):
         while block := list(islice(some, _BLOCK_ROWS)):
             samples = [row.sample for row in block]
             batch = read_rows(samples, 0, needs.without(absent)).pack()
             judged, fields = [row.judged or {} for row in block], [row.fields for row in block]
-            found = scored_rows(samples, batch, plan, judged, fields)
+            details = [row.details for row in block if row.details is not None]
+            kept = KernelRows.of_rows(details) if is_scored else None
+            found = scored_rows(samples, batch, plan, judged, fields, kept)
             for row, one in zip(block, found, strict=True):
                 one.same_as(row.number, row.scores)
             yield from explained_rows(found, evaluated_at, lazily=lazily)

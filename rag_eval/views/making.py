@@ -207,6 +207,7 @@ class RunWatch:
         self._plan = plan
         self._choice: RowChoice[KeptRow] = RowChoice()
         self._rows = KeptRows(plan, slice_by) if slice_by else None
+        self._n_rows = 0
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Look at the rows of a block, whose first is row ``first_row`` of the run."""
@@ -217,8 +218,14 @@ class RunWatch:
             return KeptRow.of(scored, place, first_row, self._plan)
 
         self._choice.add(first_row, verdicts.composite, verdicts.passed, row)
+        self._n_rows = first_row + len(scored.scores)
         if self._rows is not None:
             self._rows.add(scored)
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether so few rows have come that all of them are kept."""
+        return self._n_rows < MOST_ROWS
 
     def view(
         self,

@@ -18,8 +18,11 @@ import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import no_gate_text
 from rag_eval.jobs.file_run import run_file
+from rag_eval.kernels import scoring
 from rag_eval.metrics import own as own_metrics
 from rag_eval.metrics.registry import unregister
+from rag_eval.samples import Profile
+from rag_eval.views import making
 from rag_eval.views.distributions import MOST_VALUES, N_BINS, slices_of
 from rag_eval.views.making import view_of_batch, view_of_file
 from rag_eval.views.row_choice import RowChoice
@@ -210,6 +213,33 @@ def test_a_run_and_its_result_file_have_one_view(tmp_path: Path) -> None:
         assert answer_sentences(one.result) == answer_sentences(other.result)
         assert one.line is not None
         assert json.loads(EXAMPLE.read_text().splitlines()[one.line - 1])["id"] == one.id
+
+
+@pytest.mark.parametrize("profile", ["grounded", "overlap"])
+def test_rows_of_a_run_are_scored_once(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
+    plain = run_file(EXAMPLE, profile=profile, view=True, worst=0).view
+    n_scored = 0
+    whole = scoring.explained_batch
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal n_scored
+        n_scored += 1
+        return whole(*arguments)
+
+    monkeypatch.setattr(scoring, "explained_batch", counted)
+    assert shown(run_file(EXAMPLE, profile=profile, view=True, worst=0).view) == shown(plain)
+    assert n_scored == 0
+    # A longer run keeps few of its rows, which then are scored again.
+    monkeypatch.setattr(making, "MOST_ROWS", 0)
+    assert shown(run_file(EXAMPLE, profile=profile, view=True, worst=0).view) == shown(plain)
+    assert n_scored == 1
+
+
+def shown(view: RunView | None) -> list[Any]:
+    assert view is not None
+    return [
+        (row.name, replace(row.result, evaluated_at="").to_dict(details=True)) for row in view.rows
+    ]
 
 
 def test_histograms_hold_every_score_once() -> None:
