@@ -10,7 +10,7 @@ from number_values cimport bits_of, clear_values, number_t, read_number, read_on
 from primitives cimport (
     folded_product, hash_t, int64_t, reserve, token_t, uint8_t, uint32_t, uint64_t,
 )
-from row_words cimport content_or_all, n_stems, piece_t, roles_of, row_words_t
+from row_words cimport content_or_all, n_stems, piece_t, raw_of, roles_of, row_words_t
 from word_facts cimport LANGUAGE_EN, ROLE_NAY, ROLE_NO_ANSWER, ROLE_PLAIN_NO, ROLE_YES
 
 cdef enum:
@@ -276,7 +276,8 @@ cdef inline int polarity(const row_words_t* words, const piece_t* piece) noexcep
         return 0
     if first + 1 < piece.last and (
             roles_of(words, first + 1) & ROLE_NO_ANSWER
-            or raw_flags(&words.lexicon.vocabulary.keys[words.ids[first + 1]]) & IS_NUMBER):
+            or raw_flags(<const uint64_t*> &words.lexicon.vocabulary.keys[words.ids[first + 1]])
+            & IS_NUMBER):
         return 0
     return -1
 
@@ -302,7 +303,7 @@ cdef inline int keys_of_number(const row_words_t* words, int64_t word, int64_t e
         n += 1
     if n == 0:
         # No value is negative.
-        keys[n] = <uint64_t> 1 << 63 | <uint64_t> words.lexicon.forms[words.ids[word]].raw
+        keys[n] = <uint64_t> 1 << 63 | <uint64_t> raw_of(words, word)
         n += 1
     for i in range(reading.n_values):
         keys[n] = bits_of(reading.values[i])

@@ -7,13 +7,15 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from claim_sentences cimport NOT_CAPITALISED, sentence_t
-from lexicon cimport IS_LONG, IS_STOP_WORD, form_t
+from lexicon cimport IS_LONG, IS_STOP_WORD
 from ngram_sets cimport (
     begin_tally, clear_grams, find_gram, gram_pair, grams_t, number_gram, tally_ids, tally_t,
     widen_tally,
 )
 from primitives cimport hash_t, int64_t, reserve, token_t, uint8_t, uint64_t
-from row_words cimport content_or_all, count_content, n_stems, piece_t, row_words_t
+from row_words cimport (
+    content_or_all, count_content, n_stems, piece_t, raw_of, row_words_t,
+)
 from windows cimport close_occurrences, list_occurrences, occurrences_t, window_t
 
 cdef enum:
@@ -231,24 +233,20 @@ cdef inline int add_claims(claims_t* claims, const row_words_t* words,
 cdef inline void mark_words(claims_t* claims, const row_words_t* words, int64_t first,
                             int64_t last, uint8_t stem_mark, uint8_t raw_mark) noexcept nogil:
     """Mark the stems and raw forms of some words."""
-    cdef const form_t* form
     cdef int64_t i
     for i in range(first, last):
-        form = &words.lexicon.forms[words.ids[i]]
-        claims.marks[form.stem] |= stem_mark
-        claims.marks[form.raw] |= raw_mark
+        claims.marks[words.stems[i]] |= stem_mark
+        claims.marks[raw_of(words, i)] |= raw_mark
 
 
 # --------------------------------------------------------------------------- what the chunks have
 
 cdef inline void forget_chunks(claims_t* claims, const row_words_t* words) noexcept nogil:
     """Undo what the chunks before left, in the time that it took: they may be many."""
-    cdef const form_t* form
     cdef int64_t i
     for i in range(claims.first_marked, claims.last_marked):
-        form = &words.lexicon.forms[words.ids[i]]
-        claims.marks[form.stem] &= ~<uint8_t> (STEM_IN_CHUNK | RAW_IN_CHUNK)
-        claims.marks[form.raw] &= ~<uint8_t> (STEM_IN_CHUNK | RAW_IN_CHUNK)
+        claims.marks[words.stems[i]] &= ~<uint8_t> (STEM_IN_CHUNK | RAW_IN_CHUNK)
+        claims.marks[raw_of(words, i)] &= ~<uint8_t> (STEM_IN_CHUNK | RAW_IN_CHUNK)
     for i in range(claims.n_pairs_found):
         claims.pair_found[claims.pairs_found[i]] = 0
     claims.n_pairs_found = claims.first_marked = claims.last_marked = 0
@@ -258,14 +256,14 @@ cdef inline void forget_chunks(claims_t* claims, const row_words_t* words) noexc
 cdef inline void mark_chunk_raws(claims_t* claims, const row_words_t* words) noexcept nogil:
     """Mark the raw forms of the chunks' words, unless that is done."""
     cdef const token_t* ids = words.ids
-    cdef const form_t* forms = words.lexicon.forms
+    cdef const token_t* raws = words.lexicon.raws
     cdef uint8_t* marks = claims.marks
     cdef int64_t last = claims.last_marked, i
     if claims.has_chunk_raws:
         return
     claims.has_chunk_raws = True
     for i in range(claims.first_marked, last):
-        marks[forms[ids[i]].raw] |= RAW_IN_CHUNK
+        marks[raws[ids[i]]] |= RAW_IN_CHUNK
 
 
 cdef inline int reserve_sifted(claims_t* claims, int64_t n_words) noexcept nogil:

@@ -15,9 +15,9 @@ from kept_details cimport (
     taken_text, taken_value, taken_values,
 )
 from kept_evidence cimport keep_held, keep_scores
-from lexicon cimport form_bytes, form_size, form_t
+from lexicon cimport form_bytes, form_size
 from primitives cimport (
-    hash_t, int8_t, int64_t, offset_t, texts_t, uint8_t,
+    hash_t, int8_t, int64_t, offset_t, texts_t, token_t, uint8_t,
 )
 from stopping cimport raise_failure, stop_flag
 
@@ -314,7 +314,7 @@ def row_words(
     cdef Py_ssize_t row
     cdef int64_t i
     cdef int failed
-    cdef const form_t* form
+    cdef token_t raw
     found = {}
     open_grounded(&work, seed, NULL)
     try:
@@ -325,9 +325,9 @@ def row_words(
                 raise MemoryError("reading a row")
             words = found.setdefault(work.words.language, set())
             for i in range(work.words.lexicon.n_forms):
-                form = &work.words.lexicon.forms[i]
-                words.add(form_bytes(&work.words.lexicon, form.raw)[
-                    :form_size(&work.words.lexicon, form.raw)])
+                raw = work.words.lexicon.raws[i]
+                words.add(form_bytes(&work.words.lexicon, raw)[
+                    :form_size(&work.words.lexicon, raw)])
         return found
     finally:
         close_grounded(&work)

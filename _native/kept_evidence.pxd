@@ -5,11 +5,11 @@ from grounded_row cimport N_METRICS, grounded_work_t, opened_t, read_with_truth,
 from kept_details cimport (
     ABSENT, keep_list, keep_number, keep_oddness, keep_text, keep_values, kept_t,
 )
-from lexicon cimport form_bytes, form_size, form_t
+from lexicon cimport form_bytes, form_size
 from number_values cimport is_figure, number_t
-from primitives cimport int64_t, reserve, span_t
+from primitives cimport int64_t, reserve, span_t, token_t
 from relevance cimport drop_query, query_t
-from row_words cimport original_span, piece_t, row_words_t
+from row_words cimport original_span, piece_t, raw_of, row_words_t
 from support cimport (
     is_checked_name, is_missing_name, list_known_names, misses_number, stand_far,
 )
@@ -21,9 +21,8 @@ cdef inline int keep_span(kept_t* kept, const row_words_t* words, const piece_t*
 
 
 cdef inline int keep_word(kept_t* kept, const row_words_t* words, int64_t word) noexcept nogil:
-    cdef const form_t* form = &words.lexicon.forms[words.ids[word]]
-    return keep_text(kept, form_bytes(&words.lexicon, form.raw),
-                     form_size(&words.lexicon, form.raw))
+    cdef token_t raw = raw_of(words, word)
+    return keep_text(kept, form_bytes(&words.lexicon, raw), form_size(&words.lexicon, raw))
 
 
 cdef inline int keep_count(kept_t* kept, int64_t place, int64_t n) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.string cimport memcmp, memcpy, memset
 from lexicon cimport IS_NUMBER, IS_ORDINAL, form_bytes, form_size, form_t
 from ngram_sets cimport clear_grams, find_gram, grams_t, number_gram
 from primitives cimport int64_t, token_t, uint8_t, uint64_t
-from row_words cimport facts_of, piece_t, row_words_t
+from row_words cimport facts_of, piece_t, raw_of, row_words_t
 from word_facts cimport LANGUAGE_EN, word_facts_t
 
 cdef enum:
@@ -150,8 +150,8 @@ cdef inline void read_number(const row_words_t* words, int64_t word, int64_t end
         return
     if not form.flags & IS_NUMBER:
         return
-    bytes = form_bytes(&words.lexicon, form.raw)
-    size = form_size(&words.lexicon, form.raw)
+    bytes = form_bytes(&words.lexicon, raw_of(words, word))
+    size = form_size(&words.lexicon, raw_of(words, word))
     if not english and read_grouped(bytes, size, number):
         return
     at = n_digits = take_digits(bytes, size, 0, &digits)
@@ -188,7 +188,7 @@ cdef inline int64_t count_digits(const row_words_t* words, int64_t word, int64_t
     digits[0] = 0
     if word >= end or not words.lexicon.forms[words.ids[word]].flags & IS_NUMBER:
         return 0
-    raw = words.lexicon.forms[words.ids[word]].raw
+    raw = raw_of(words, word)
     size = form_size(&words.lexicon, raw)
     if size > MAX_DIGITS:
         return 0

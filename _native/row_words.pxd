@@ -311,6 +311,11 @@ cdef inline int read_words(row_words_t* words, int language) noexcept nogil:
     return list_stems(words)
 
 
+cdef inline token_t raw_of(const row_words_t* words, int64_t word) noexcept nogil:
+    """A word's form, or the digits that it stands for."""
+    return words.lexicon.raws[words.ids[word]]
+
+
 cdef inline const word_facts_t* facts_of(const row_words_t* words, int64_t word) noexcept nogil:
     """What the lists say of a word, NULL for one that is in none."""
     return words.lexicon.facts[words.ids[word]]

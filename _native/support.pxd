@@ -19,7 +19,7 @@ from number_values cimport (
     reading_t,
 )
 from primitives cimport int64_t, reserve, token_t, uint8_t
-from row_words cimport facts_of, is_content, n_stems, piece_t, row_words_t
+from row_words cimport facts_of, is_content, n_stems, piece_t, raw_of, row_words_t
 from stopping cimport is_stopped
 from windows cimport best_window, chunk_of_place, count_places, occurrences_t, window_t
 
@@ -126,13 +126,13 @@ cdef inline int misses_number(claims_t* claims, const row_words_t* words, const 
 
     ``number`` is read where its word alone is not found.
     """
-    cdef const form_t* form = &words.lexicon.forms[words.ids[word]]
-    if claims.marks[form.raw] & RAW_IN_QUESTION:
+    cdef token_t raw = raw_of(words, word)
+    if claims.marks[raw] & RAW_IN_QUESTION:
         return 0
     # Words of one raw form have one stem.
-    if claims.marks[form.stem] & STEM_IN_CHUNK:
+    if claims.marks[words.stems[word]] & STEM_IN_CHUNK:
         mark_chunk_raws(claims, words)
-        if claims.marks[form.raw] & RAW_IN_CHUNK:
+        if claims.marks[raw] & RAW_IN_CHUNK:
             return 0
     if list_chunk_values(claims, words) or list_question_values(claims, words):
         return -1

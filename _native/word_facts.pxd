@@ -1,7 +1,5 @@
-"""What words mean to the scores: language, stop words, numbers in words, light English stems."""
-from libc.string cimport memcmp
-
-from primitives cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+"""What words mean to the scores: language, stop words, numbers in words."""
+from primitives cimport int64_t, uint8_t, uint64_t
 
 cdef extern from "word_tables.h" nogil:
     enum:
@@ -65,7 +63,6 @@ cdef extern from "word_tables.h" nogil:
         uint8_t ordinal
         uint8_t power
         uint8_t size
-    bint may_have_facts(uint64_t head, uint64_t tail) noexcept
     const word_facts_t* word_facts(uint64_t head, uint64_t tail, int64_t size) noexcept
 
 
@@ -143,75 +140,3 @@ cdef inline int detected_language(const language_counts_t* counts) noexcept nogi
     if own >= 2 and 2 * own > 3 * against:
         return best
     return LANGUAGE_UND if 3 * counts.accented > counts.plain else LANGUAGE_EN
-
-
-# ----------------------------------------------------------------------------------- light stems
-
-cdef extern from *:
-    """
-    #define LETTER_BIT(letter) (1u << ((letter) - 'a'))
-    /* By the last letter a bit of each byte before it where a word may be longer than its stem or
-       end otherwise: -s, -ies, -sses, -ing, -ed, -ly, -e, -i, and letters that stand twice. Few
-       letters stand behind a digit or a full stop: nothing is said of those. */
-    #define BEHIND(letters) {~0u, ~0u, ~0u, \
-        ((letters) << 1 & 0x07fffffeu) | 0xf8000001u, ~0u, ~0u, ~0u, ~0u}
-    static const uint32_t stem_befores[256][8] = {
-        ['a'] = BEHIND(LETTER_BIT('a')), BEHIND(LETTER_BIT('b')), BEHIND(LETTER_BIT('c')),
-        BEHIND(LETTER_BIT('d') | LETTER_BIT('e')), BEHIND(~0u), BEHIND(LETTER_BIT('f')),
-        BEHIND(LETTER_BIT('g') | LETTER_BIT('n')), BEHIND(LETTER_BIT('h')), BEHIND(~0u),
-        BEHIND(LETTER_BIT('j')), BEHIND(LETTER_BIT('k')), {0}, BEHIND(LETTER_BIT('m')),
-        BEHIND(LETTER_BIT('n')), BEHIND(LETTER_BIT('o')), BEHIND(LETTER_BIT('p')),
-        BEHIND(LETTER_BIT('q')), BEHIND(LETTER_BIT('r')),
-        BEHIND(~(LETTER_BIT('s') | LETTER_BIT('u') | LETTER_BIT('i'))), BEHIND(LETTER_BIT('t')),
-        BEHIND(LETTER_BIT('u')), BEHIND(LETTER_BIT('v')), BEHIND(LETTER_BIT('w')),
-        BEHIND(LETTER_BIT('x')), BEHIND(LETTER_BIT('y') | LETTER_BIT('l')), {0},
-    };
-    """
-    const uint32_t stem_befores[256][8]
-
-
-cdef inline bint may_have_ending(uint16_t ending) noexcept nogil:
-    """False of most words that are their own stem, by their last two bytes; without a branch."""
-    return (&stem_befores[0][0])[ending >> 5] >> (ending & 31) & 1
-
-
-cdef inline bint ends_with(const uint8_t* word, int64_t size, const char* ending,
-                           int64_t n) noexcept nogil:
-    return size >= n and memcmp(word + size - n, ending, <size_t> n) == 0
-
-
-cdef inline int64_t without_plural(uint8_t* word, int64_t size) noexcept nogil:
-    if word[size - 1] != 0x73:
-        return size
-    if size > 4 and ends_with(word, size, "ies", 3):
-        word[size - 3] = 0x79
-        return size - 2
-    if ends_with(word, size, "sses", 4):
-        return size - 2
-    if word[size - 2] == 0x73 or word[size - 2] == 0x75 or word[size - 2] == 0x69:
-        return size
-    return size - 1
-
-
-cdef inline int64_t strip_endings(uint8_t* word, int64_t size) noexcept nogil:
-    """Make an English word its stem, in place; its size.
-
-    For ASCII words of more than three letters that do not end with a digit.
-    """
-    cdef uint8_t last
-    size = without_plural(word, size)
-    if size > 5 and ends_with(word, size, "ing", 3):
-        size -= 3
-    elif size > 4 and ends_with(word, size, "ed", 2):
-        size -= 2
-    elif size > 5 and ends_with(word, size, "ly", 2):
-        size -= 2
-    last = word[size - 1]
-    if size > 4 and last == word[size - 2] and not (
-            last == 0x6C or last == 0x73 or last == 0x7A):
-        size -= 1
-    if size > 4 and word[size - 1] == 0x65:
-        size -= 1
-    if size > 3 and word[size - 1] == 0x69:
-        word[size - 1] = 0x79
-    return size

@@ -10,7 +10,7 @@
  * Source of the stop words: stopwordsiso 0.7.1 (PyPI), stopwords-iso.json, SHA-256
  *   337af4d57d5fa1fecc2ffcae532e9b9f05db51c74ff18d3dde9572185a3cdae4
  * Table content, SHA-256 of all that follows this comment and its line end:
- *   7b71116e0a28b57af0b868c46daedd96736e793c4ed12f7c12999c84a659b83f
+ *   9a8c070baa9d9280190144d750696ec64a7d3e6756779e9194267f69cbe7419a
  *
  * The stop words are from stopwords-iso (SPDX: MIT):
  *
@@ -1055,8 +1055,20 @@ static const word_entry_t word_entries[N_WORDS + 1] = {
 {0xa7e0b2a6e0b9a6e0,0x87a7e0b2a6e0b9a6,{0x10000000000,0x0,0,0,0,0,9}}
 };
 
+/* Where the parts of a word's hash begin: the place of its shift, its own place, and the mark that
+ * its slot must have. The tables have one entry more, which is read past and not used where several
+ * words are looked up at once. */
+#define WORD_HEAD_FACTOR 0x9e3779b97f4a7c15u
+#define WORD_TAIL_FACTOR 0xc2b2ae3d27d4eb4fu
+#define WORD_SHIFT_BIT 43
+#define WORD_SHIFT_MASK 0x1ff
+#define WORD_PLACE_BIT 52
+#define WORD_MARK_BIT 38
+#define WORD_MARK_MASK 0x1f
+#define WORD_NUMBER_BITS 11
+
 /* 5 bits of the hash above 11 bits of an entry's number. */
-static const uint16_t word_slots[4096] = {
+static const uint16_t word_slots[4096 + 1] = {
 0,33413,0,0,0,0,31217,39377,60271,0,0,0,0,0,0,29406,0,0,0,0,6894,0,0,0,3232,0,34946,31265,0,0,0,
 10314,0,0,0,0,0,0,0,0,0,0,0,0,0,31925,17232,21672,0,0,0,0,0,0,0,0,0,0,3072,0,25556,0,14399,21465,
 45853,45679,64104,48191,0,25213,12637,0,10443,0,0,60552,0,0,58242,0,0,0,0,0,0,0,53879,0,0,0,0,41376,
@@ -1195,7 +1207,7 @@ static const uint16_t word_slots[4096] = {
 };
 
 /* Chosen so that no two words have one place. */
-static const uint16_t word_shifts[512] = {
+static const uint16_t word_shifts[512 + 1] = {
 0,0,0,2,0,0,0,0,0,0,0,1,2,0,0,0,3,0,0,2,1,0,0,0,0,0,0,0,0,0,0,0,1,0,0,3,1,1,0,0,0,4,0,0,0,0,0,0,0,0,
 0,1,3,0,0,0,0,0,1,1,0,1,0,0,0,0,0,1,0,1,0,1,1,1,0,0,1,1,0,0,2,0,1,0,0,0,0,1,0,1,0,2,0,0,1,0,0,0,0,0,
 1,1,0,0,0,0,0,0,0,0,0,1,1,0,3,0,0,0,0,0,0,0,0,0,0,0,0,5,0,0,0,0,1,0,3,1,0,0,0,0,2,0,1,0,0,0,0,0,1,0,
@@ -1210,18 +1222,18 @@ static const uint16_t word_shifts[512] = {
 };
 
 static inline uint64_t word_hash(uint64_t head, uint64_t tail) {
-    return (head * 0x9e3779b97f4a7c15u) ^ (tail * 0xc2b2ae3d27d4eb4fu);
+    return (head * WORD_HEAD_FACTOR) ^ (tail * WORD_TAIL_FACTOR);
 }
 
 static inline uint32_t word_slot(uint64_t hash) {
-    uint32_t shift = word_shifts[(hash >> 43) & 0x1ff];
-    return word_slots[(uint32_t)(hash >> 52) ^ shift];
+    uint32_t shift = word_shifts[(hash >> WORD_SHIFT_BIT) & WORD_SHIFT_MASK];
+    return word_slots[(uint32_t)(hash >> WORD_PLACE_BIT) ^ shift];
 }
 
 /* False of nearly all words that are in no list; head and tail as below. */
 static inline int may_have_facts(uint64_t head, uint64_t tail) {
     uint64_t hash = word_hash(head, tail);
-    return (word_slot(hash) >> 11) == ((hash >> 38) & 0x1f);
+    return (word_slot(hash) >> WORD_NUMBER_BITS) == ((hash >> WORD_MARK_BIT) & WORD_MARK_MASK);
 }
 
 /* What is known of a word in normal form, NULL if it is in no list. head is its first 8 bytes and

@@ -212,29 +212,41 @@ static const word_entry_t word_entries[N_WORDS + 1] = {{
 {entry_rows}
 }};
 
+/* Where the parts of a word's hash begin: the place of its shift, its own place, and the mark that
+ * its slot must have. The tables have one entry more, which is read past and not used where several
+ * words are looked up at once. */
+#define WORD_HEAD_FACTOR {head_factor:#018x}u
+#define WORD_TAIL_FACTOR {tail_factor:#018x}u
+#define WORD_SHIFT_BIT {shift_shift}
+#define WORD_SHIFT_MASK {shift_mask:#x}
+#define WORD_PLACE_BIT {place_shift}
+#define WORD_MARK_BIT {mark_shift}
+#define WORD_MARK_MASK {mark_mask:#x}
+#define WORD_NUMBER_BITS {number_bits}
+
 /* {mark_bits} bits of the hash above {number_bits} bits of an entry's number. */
-static const uint16_t word_slots[{n_places}] = {{
+static const uint16_t word_slots[{n_places} + 1] = {{
 {slot_rows}
 }};
 
 /* Chosen so that no two words have one place. */
-static const uint16_t word_shifts[{n_shifts}] = {{
+static const uint16_t word_shifts[{n_shifts} + 1] = {{
 {shift_rows}
 }};
 
 static inline uint64_t word_hash(uint64_t head, uint64_t tail) {{
-    return (head * {head_factor:#018x}u) ^ (tail * {tail_factor:#018x}u);
+    return (head * WORD_HEAD_FACTOR) ^ (tail * WORD_TAIL_FACTOR);
 }}
 
 static inline uint32_t word_slot(uint64_t hash) {{
-    uint32_t shift = word_shifts[(hash >> {shift_shift}) & {shift_mask:#x}];
-    return word_slots[(uint32_t)(hash >> {place_shift}) ^ shift];
+    uint32_t shift = word_shifts[(hash >> WORD_SHIFT_BIT) & WORD_SHIFT_MASK];
+    return word_slots[(uint32_t)(hash >> WORD_PLACE_BIT) ^ shift];
 }}
 
 /* False of nearly all words that are in no list; head and tail as below. */
 static inline int may_have_facts(uint64_t head, uint64_t tail) {{
     uint64_t hash = word_hash(head, tail);
-    return (word_slot(hash) >> {number_bits}) == ((hash >> {mark_shift}) & {mark_mask:#x});
+    return (word_slot(hash) >> WORD_NUMBER_BITS) == ((hash >> WORD_MARK_BIT) & WORD_MARK_MASK);
 }}
 
 /* What is known of a word in normal form, NULL if it is in no list. head is its first 8 bytes and

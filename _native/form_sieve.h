@@ -1,0 +1,215 @@
+/* The distinct words of a row before its language is known: what each is at sight, and which of them
+   a list may have or English may have given an ending. */
+#ifndef RAG_EVAL_FORM_SIEVE_H
+#define RAG_EVAL_FORM_SIEVE_H
+
+#include "fold_tables.h"
+#include "portable.h"
+#include "utf8_points.h"
+#include "word_tables.h"
+
+/* What is known of a word. */
+#define IS_STOP_WORD 1
+#define IS_NUMBER 2   /* its raw form begins with a numeral */
+#define IS_LONG 4     /* its raw form has two code points or more */
+#define IS_ORDINAL 8  /* an English ordinal in letters */
+
+typedef struct {
+    int32_t stem;
+    uint8_t flags;      /* IS_* */
+    uint8_t kinds;      /* WORD_* of its form */
+    uint8_t is_content; /* 1, or 0 for a stop word */
+    uint8_t unused;
+} form_t;
+
+/* A key of a vocabulary as words of eight bytes: first and last bytes of a token, its place, its
+   size, negative past sixteen. */
+#define KEY_WORDS 4
+#define KEY_HEAD 0
+#define KEY_TAIL 1
+#define KEY_SIZE 3
+
+typedef struct {
+    const uint64_t *keys; /* of all words, by id; all that follows has room for as many */
+    form_t *forms;
+    int32_t *raws;
+    const word_facts_t **facts;
+    int32_t *listed; /* words that a list may have, in order */
+    int32_t *ending; /* ... that may be longer than their English stem, or end otherwise */
+    int64_t n_listed, n_ending;
+} form_sieve_t;
+
+#define LETTER_BIT(letter) (1u << ((letter) - 'a'))
+/* By the last letter a bit of each byte before it where a word may be longer than its stem or end
+   otherwise: -s, -ies, -sses, -ing, -ed, -ly, -e, -i, and letters that stand twice. Few letters stand
+   behind a digit or a full stop: nothing is said of those. */
+#define BEHIND(letters)                                                                            \
+    {~0u, ~0u, ~0u, ((letters) << 1 & 0x07fffffeu) | 0xf8000001u, ~0u, ~0u, ~0u, ~0u}
+static const uint32_t stem_befores[256][8] = {
+    ['a'] = BEHIND(LETTER_BIT('a')), BEHIND(LETTER_BIT('b')), BEHIND(LETTER_BIT('c')),
+    BEHIND(LETTER_BIT('d') | LETTER_BIT('e')), BEHIND(~0u), BEHIND(LETTER_BIT('f')),
+    BEHIND(LETTER_BIT('g') | LETTER_BIT('n')), BEHIND(LETTER_BIT('h')), BEHIND(~0u),
+    BEHIND(LETTER_BIT('j')), BEHIND(LETTER_BIT('k')), {0}, BEHIND(LETTER_BIT('m')),
+    BEHIND(LETTER_BIT('n')), BEHIND(LETTER_BIT('o')), BEHIND(LETTER_BIT('p')),
+    BEHIND(LETTER_BIT('q')), BEHIND(LETTER_BIT('r')),
+    BEHIND(~(LETTER_BIT('s') | LETTER_BIT('u') | LETTER_BIT('i'))), BEHIND(LETTER_BIT('t')),
+    BEHIND(LETTER_BIT('u')), BEHIND(LETTER_BIT('v')), BEHIND(LETTER_BIT('w')),
+    BEHIND(LETTER_BIT('x')), BEHIND(LETTER_BIT('y') | LETTER_BIT('l')), {0},
+};
+#undef LETTER_BIT
+#undef BEHIND
+
+/* False of most words that are their own stem. */
+static inline int may_have_ending(const uint64_t *key) {
+    int64_t size = (int64_t)key[KEY_SIZE], width = size < 8 ? size : 8;
+    uint32_t ending = (uint16_t)(key[KEY_TAIL] >> (8 * (width - 2) & 63));
+    return (size < 0) | ((size > 3) & (stem_befores[ending >> 8][ending >> 5 & 7] >> (ending & 31)));
+}
+
+/* IS_NUMBER and IS_LONG of a raw form. */
+static inline uint8_t raw_flags(const uint64_t *key) {
+    uint32_t first = (uint8_t)key[KEY_HEAD];
+    int width = 1, is_number = first <= '9';
+    if (first >= 0x80) {
+        first = decode_code_point((const uint8_t *)&key[KEY_HEAD], 8, 0, &width);
+        is_number = (fold_flags(first) & FOLD_NUMBER) != 0;
+    }
+    return (uint8_t)((is_number ? IS_NUMBER : 0) | ((int64_t)key[KEY_SIZE] != width ? IS_LONG : 0));
+}
+
+/* Words from `begin` on. What the lists say of them is for the caller to fill in. */
+static inline void sift_one_by_one(form_sieve_t *sieve, int64_t begin, int64_t n_forms) {
+    int64_t n_listed = sieve->n_listed, n_ending = sieve->n_ending;
+    for (int64_t id = begin; id < n_forms; id++) {
+        const uint64_t *key = sieve->keys + KEY_WORDS * id;
+        form_t form = {(int32_t)id, raw_flags(key), 0, 1, 0};
+        sieve->forms[id] = form;
+        sieve->raws[id] = (int32_t)id;
+        sieve->facts[id] = NULL;
+        /* Written always and kept where they are of use: which words those are is a toss-up. */
+        sieve->listed[n_listed] = (int32_t)id;
+        n_listed += may_have_facts(key[KEY_HEAD], key[KEY_TAIL]);
+        sieve->ending[n_ending] = (int32_t)id;
+        n_ending += may_have_ending(key);
+    }
+    sieve->n_listed = n_listed;
+    sieve->n_ending = n_ending;
+}
+
+#if HAS_AVX2_CODE
+/* By a set of four lanes: the bytes of those lanes, moved to the front. */
+#define LANE_(i) 4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3
+static const uint8_t front_lanes[16][16] = {
+    {0}, {LANE_(0)}, {LANE_(1)}, {LANE_(0), LANE_(1)}, {LANE_(2)}, {LANE_(0), LANE_(2)},
+    {LANE_(1), LANE_(2)}, {LANE_(0), LANE_(1), LANE_(2)}, {LANE_(3)}, {LANE_(0), LANE_(3)},
+    {LANE_(1), LANE_(3)}, {LANE_(0), LANE_(1), LANE_(3)}, {LANE_(2), LANE_(3)},
+    {LANE_(0), LANE_(2), LANE_(3)}, {LANE_(1), LANE_(2), LANE_(3)},
+    {LANE_(0), LANE_(1), LANE_(2), LANE_(3)},
+};
+#undef LANE_
+
+/* Writes the ids of a set of lanes, and past them; how many there are. */
+WITH_AVX2 static ALWAYS_INLINE int64_t put_lanes(int32_t *out, __m128i ids, int lanes) {
+    const __m128i *order = (const __m128i *)front_lanes + lanes;
+    _mm_storeu_si128((__m128i *)out, _mm_shuffle_epi8(ids, _mm_loadu_si128(order)));
+    return _mm_popcnt_u32((uint32_t)lanes);
+}
+
+/* The even halves (`odd` 0) or the odd ones of four words of eight bytes. */
+#define HALVES(words, odd)                                                                         \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(_mm256_castsi256_si128(words)),               \
+                                    _mm_castsi128_ps(_mm256_extracti128_si256(words, 1)),          \
+                                    odd ? 0xdd : 0x88))
+
+/* The upper halves of the products are right, the lower ones are not. */
+WITH_AVX2 static ALWAYS_INLINE __m256i times(__m256i words, uint64_t factor) {
+    const __m256i plain = _mm256_set1_epi64x((int64_t)factor);
+    const __m256i crossed = _mm256_set1_epi64x((int64_t)(factor >> 32 | factor << 32));
+    __m256i cross = _mm256_mullo_epi32(words, crossed);
+    return _mm256_add_epi32(_mm256_add_epi32(_mm256_mul_epu32(words, plain), cross),
+                            _mm256_slli_epi64(cross, 32));
+}
+
+/* The lanes of words that a list may have, by the upper halves of their hashes. */
+WITH_AVX2 static ALWAYS_INLINE int listed_lanes(__m128i hashes) {
+    const __m128i low = _mm_set1_epi32(0xffff);
+    __m128i place = _mm_and_si128(_mm_srli_epi32(hashes, WORD_SHIFT_BIT - 32),
+                                  _mm_set1_epi32(WORD_SHIFT_MASK));
+    __m128i shift = _mm_and_si128(_mm_i32gather_epi32((const int *)word_shifts, place, 2), low);
+    place = _mm_xor_si128(_mm_srli_epi32(hashes, WORD_PLACE_BIT - 32), shift);
+    __m128i slot = _mm_and_si128(_mm_i32gather_epi32((const int *)word_slots, place, 2), low);
+    __m128i mark = _mm_and_si128(_mm_srli_epi32(hashes, WORD_MARK_BIT - 32),
+                                 _mm_set1_epi32(WORD_MARK_MASK));
+    return _mm_movemask_ps(_mm_castsi128_ps(
+        _mm_cmpeq_epi32(_mm_srli_epi32(slot, WORD_NUMBER_BITS), mark)));
+}
+
+/* The lanes of words that may have an English ending. */
+WITH_AVX2 static ALWAYS_INLINE int ending_lanes(__m128i endings, __m128i sizes) {
+    __m128i befores = _mm_i32gather_epi32((const int *)stem_befores, _mm_srli_epi32(endings, 5), 4);
+    __m128i found = _mm_srlv_epi32(befores, _mm_and_si128(endings, _mm_set1_epi32(31)));
+    found = _mm_and_si128(_mm_slli_epi32(found, 31), _mm_cmpgt_epi32(sizes, _mm_set1_epi32(3)));
+    return _mm_movemask_ps(_mm_castsi128_ps(_mm_or_si128(found, sizes)));
+}
+
+/* The last two bytes of words, by the last eight and their sizes. */
+WITH_AVX2 static ALWAYS_INLINE __m128i endings_of(__m256i tails, __m256i sizes) {
+    const __m256i two = _mm256_set1_epi64x(16);
+    __m256i widths = _mm256_min_epi32(sizes, _mm256_set1_epi64x(8));
+    __m256i endings =
+        _mm256_srlv_epi64(tails, _mm256_sub_epi64(_mm256_slli_epi64(widths, 3), two));
+    return _mm_and_si128(HALVES(endings, 0), _mm_set1_epi32(0xffff));
+}
+
+/* As one by one, but for words left over; returns the first of them. */
+WITH_AVX2 static int64_t sift_by_fours(form_sieve_t *sieve, int64_t n_forms) {
+    const __m128i one = _mm_set1_epi32(1);
+    __m128i ids = _mm_setr_epi32(0, 1, 2, 3);
+    int64_t n_listed = 0, n_ending = 0, id = 0;
+    for (; id + 4 <= n_forms; id += 4) {
+        const __m256i *keys = (const __m256i *)(sieve->keys + KEY_WORDS * id);
+        __m256i key0 = _mm256_loadu_si256(keys), key1 = _mm256_loadu_si256(keys + 1);
+        __m256i key2 = _mm256_loadu_si256(keys + 2), key3 = _mm256_loadu_si256(keys + 3);
+        __m256i heads = _mm256_permute2x128_si256(_mm256_unpacklo_epi64(key0, key1),
+                                                  _mm256_unpacklo_epi64(key2, key3), 0x20);
+        __m256i low = _mm256_unpackhi_epi64(key0, key1), high = _mm256_unpackhi_epi64(key2, key3);
+        __m256i tails = _mm256_permute2x128_si256(low, high, 0x20);
+        __m256i long_sizes = _mm256_permute2x128_si256(low, high, 0x31);
+        __m128i sizes = HALVES(long_sizes, 0);
+        __m256i hashes =
+            _mm256_xor_si256(times(heads, WORD_HEAD_FACTOR), times(tails, WORD_TAIL_FACTOR));
+        n_listed += put_lanes(sieve->listed + n_listed, ids, listed_lanes(HALVES(hashes, 1)));
+        n_ending += put_lanes(sieve->ending + n_ending, ids,
+                              ending_lanes(endings_of(tails, long_sizes), sizes));
+        __m128i first = _mm_and_si128(HALVES(heads, 0), _mm_set1_epi32(0xff));
+        __m128i flags = _mm_or_si128(
+            _mm_and_si128(_mm_cmpgt_epi32(_mm_set1_epi32('9' + 1), first), _mm_set1_epi32(IS_NUMBER)),
+            _mm_andnot_si128(_mm_cmpeq_epi32(sizes, one), _mm_set1_epi32(IS_LONG)));
+        /* Content: the third byte. */
+        flags = _mm_or_si128(flags, _mm_set1_epi32(1 << 16));
+        _mm_storeu_si128((__m128i *)(sieve->forms + id), _mm_unpacklo_epi32(ids, flags));
+        _mm_storeu_si128((__m128i *)(sieve->forms + id + 2), _mm_unpackhi_epi32(ids, flags));
+        _mm_storeu_si128((__m128i *)(sieve->raws + id), ids);
+        _mm256_storeu_si256((__m256i *)(sieve->facts + id), _mm256_setzero_si256());
+        if (_mm_movemask_ps(_mm_castsi128_ps(_mm_slli_epi32(first, 24))))
+            for (int i = 0; i < 4; i++)
+                sieve->forms[id + i].flags = raw_flags(sieve->keys + KEY_WORDS * (id + i));
+        ids = _mm_add_epi32(ids, _mm_set1_epi32(4));
+    }
+    sieve->n_listed = n_listed;
+    sieve->n_ending = n_ending;
+    return id;
+}
+#undef HALVES
+#endif
+
+static inline void sift_forms(form_sieve_t *sieve, int64_t n_forms) {
+    int64_t begin = 0;
+    sieve->n_listed = sieve->n_ending = 0;
+#if HAS_AVX2_CODE
+    if (runs_avx2()) begin = sift_by_fours(sieve, n_forms);
+#endif
+    sift_one_by_one(sieve, begin, n_forms);
+}
+
+#endif
