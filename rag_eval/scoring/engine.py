@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -18,7 +21,7 @@ from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.columns import KeptRows, SampleBatch
 from rag_eval.kernels.scoring import explained_batch, metric_numbers, score_batch
 from rag_eval.options.plan import Plan
-from rag_eval.plumbing.interrupts import StopFlag, deferred_interrupts, uninterrupted, wait_for
+from rag_eval.plumbing.interrupts import LOOK_S, StopFlag, deferred_interrupts
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.scoring.scorer_columns import assembled, scorer_columns
 
@@ -29,6 +32,8 @@ _AHEAD: Final = 3
 # Texts of blocks that wait for an earlier one, at most, besides twice the largest of them: so many
 # are scored while one thread is busy with a giant row.
 _WAITING_BYTES: Final = 1 << 24
+# Larger than the arrays of a block, a giant's aside.
+_MOST_KEPT_BYTES: Final = 1 << 22
 # Time limit for scoring the rows that were read before Ctrl-C.
 _GRACE_S: Final = 1.0
 
@@ -104,8 +109,8 @@ def score_blocks(
 def _on_threads(
     blocks: Iterable[SampleBlock], score: ScoreFn, threads: int, flag: StopFlag
 ) -> Generator[ScoredBlock, None, None]:
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
-    pending = _Pending(threads + _AHEAD)
+    _keep_memory()
+    pending = _Pending(lambda block: flag.obeyed(score, block), threads)
     try:
         failed: BaseException | None = None
         source = iter(blocks)
@@ -117,8 +122,7 @@ def _on_threads(
             except (InputError, KeyboardInterrupt) as error:
                 failed = error
                 break
-            with deferred_interrupts():
-                pending.add(pool.submit(flag.obeyed, score, block), block.n_bytes)
+            pending.add(block)
             yield from pending.ready()
         yield from pending.rest(_GRACE_S if isinstance(failed, KeyboardInterrupt) else None)
         if failed is not None:
@@ -128,18 +132,69 @@ def _on_threads(
     finally:
         # On an error or Ctrl-C: what has not begun is dropped, what runs is ended.
         flag.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+        pending.close()
+
+
+def _keep_memory() -> None:
+    """Have malloc keep the memory of blocks for the next ones.
+
+    glibc gives what is larger than anything that was freed before back to the system, and threads
+    then wait for each other while pages are mapped. Nothing is written to this.
+    """
+    np.empty(_MOST_KEPT_BYTES, np.uint8)
+
+
+class _Scoring:
+    """A block that a thread scores, or has scored."""
+
+    __slots__ = ("_block", "_failed", "_found", "is_done", "n_bytes")
+
+    def __init__(self, block: SampleBlock) -> None:
+        self._block = block
+        self._found: ScoredBlock | None = None
+        self._failed: BaseException | None = None
+        self.n_bytes = block.n_bytes
+        self.is_done = False
+
+    def run(self, score: ScoreFn) -> None:
+        try:
+            self._found = score(self._block)
+        except BaseException as error:
+            self._failed = error
+        self.is_done = True
+
+    def result(self) -> ScoredBlock:
+        if self._failed is not None:
+            raise self._failed
+        assert self._found is not None
+        return self._found
 
 
 class _Pending:
-    """Blocks that are being scored or wait for an earlier one, in order."""
+    """Blocks that threads score, or that wait for an earlier one, in order.
 
-    def __init__(self, most_unfinished: int) -> None:
-        self._most_unfinished = most_unfinished
-        self._blocks: deque[tuple[Future[ScoredBlock], int]] = deque()
+    Its queues are not written in Python: an exception from a signal's handler leaves no lock of
+    theirs locked, and nothing in here has to be guarded against one.
+    """
 
-    def add(self, scored: Future[ScoredBlock], n_bytes: int) -> None:
-        self._blocks.append((scored, n_bytes))
+    def __init__(self, score: ScoreFn, threads: int) -> None:
+        self._score = score
+        self._n_threads = threads
+        self._threads: list[Thread] = []
+        self._blocks: deque[_Scoring] = deque()
+        self._to_do: SimpleQueue[_Scoring | None] = SimpleQueue()
+        self._news: SimpleQueue[None] = SimpleQueue()
+
+    def add(self, block: SampleBlock) -> None:
+        """Have a block scored; each of the first starts a thread."""
+        if len(self._threads) < self._n_threads:
+            with deferred_interrupts():
+                thread = Thread(target=self._work, name=f"rag_eval_{len(self._threads)}")
+                thread.start()
+                self._threads.append(thread)
+        scoring = _Scoring(block)
+        self._blocks.append(scoring)
+        self._to_do.put(scoring)
 
     def ready(self) -> Iterator[ScoredBlock]:
         """Blocks to pass on before more are read, waiting for some where there are too many.
@@ -148,26 +203,47 @@ class _Pending:
         texts take too much memory.
         """
         while self._blocks:
-            first, _ = self._blocks[0]
-            if uninterrupted(first.done) or self._is_too_long():
-                wait_for([first])
-                self._blocks.popleft()
-                yield uninterrupted(first.result)
-                continue
-            unfinished = [scored for scored, _ in self._blocks if not uninterrupted(scored.done)]
-            if len(unfinished) < self._most_unfinished:
+            if self._blocks[0].is_done or self._is_too_long():
+                while not self._blocks[0].is_done:
+                    self._wait(LOOK_S)
+                yield self._blocks.popleft().result()
+            elif self._n_unfinished() < self._n_threads + _AHEAD:
                 return
-            wait_for(unfinished)
+            else:
+                self._wait(LOOK_S)
 
     def rest(self, grace_s: float | None) -> Iterator[ScoredBlock]:
         """All that is left; with a grace, up to the first that is not done when it is over."""
-        end = None if grace_s is None else time.monotonic() + grace_s
+        end = math.inf if grace_s is None else time.monotonic() + grace_s
         while self._blocks:
-            first, _ = self._blocks.popleft()
-            if not wait_for([first], None if end is None else end - time.monotonic()):
-                return
-            yield uninterrupted(first.result)
+            while not self._blocks[0].is_done:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return
+                self._wait(min(left, LOOK_S))
+            yield self._blocks.popleft().result()
+
+    def close(self) -> None:
+        """Wait for the threads, whose flag is set: what they have not begun ends at once."""
+        with deferred_interrupts():
+            for _ in self._threads:
+                self._to_do.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while (scoring := self._to_do.get()) is not None:
+            scoring.run(self._score)
+            self._news.put(None)
+
+    def _wait(self, seconds: float) -> None:
+        """Until a block is scored, or so long: who waits has a look at what is done."""
+        with suppress(Empty):
+            self._news.get(timeout=seconds)
+
+    def _n_unfinished(self) -> int:
+        return sum(not scoring.is_done for scoring in self._blocks)
 
     def _is_too_long(self) -> bool:
-        sizes = [n_bytes for _, n_bytes in self._blocks]
+        sizes = [scoring.n_bytes for scoring in self._blocks]
         return sum(sizes) > _WAITING_BYTES + 2 * max(sizes)

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +157,14 @@ def test_a_terminal_is_shown_what_judging_takes(
     assert float(cost) > 1
 
 
-class AtOnce(ThreadPoolExecutor):
-    """Threads that have done everything before anybody else goes on."""
+_ADD = engine._Pending.add
 
-    def submit(self, *call: Any, **options: Any) -> Future[Any]:
-        submitted: Future[Any] = super().submit(*call, **options)
-        wait([submitted])
-        return submitted
+
+def add_at_once(pending: Any, block: Any) -> None:
+    """Threads that have done everything before anybody else goes on."""
+    _ADD(pending, block)
+    while pending._n_unfinished():
+        pending._wait(1)
 
 
 @every_row("is_at_once", [False, True])
@@ -184,7 +184,8 @@ def test_the_end_is_known_though_files_are_read_ahead(
     One whose last block was scored before that end was seen had no total at all.
     """
     monkeypatch.setattr(progress, "_INTERVAL_S", 0.0)
-    monkeypatch.setattr(engine, "ThreadPoolExecutor", AtOnce if is_at_once else ThreadPoolExecutor)
+    if is_at_once:
+        monkeypatch.setattr(engine._Pending, "add", add_at_once)
     row = {"question": "q?", "answer": "A b c.", "contexts": ["A b c. " * n_repeats]}
     path = tmp_path / "d.jsonl"
     path.write_text("".join(json.dumps({"id": f"{n:04}", **row}) + "\n" for n in range(n_rows)))

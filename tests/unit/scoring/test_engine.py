@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import resource
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -71,15 +73,15 @@ def at_a_wait(
     monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], n_blocks: int | None = None
 ) -> None:
     """Do something once, when the reader waits for so many blocks, one of which has to end."""
-    wait_for = engine.wait_for
+    wait = engine._Pending._wait
 
-    def waiting(blocks: Any, *arguments: Any) -> Any:
-        if n_blocks in (None, len(blocks)) and not any(block.done() for block in blocks):
-            monkeypatch.setattr(engine, "wait_for", wait_for)
+    def waiting(pending: Any, seconds: float) -> None:
+        if n_blocks in (None, pending._n_unfinished()) and pending._n_unfinished():
+            monkeypatch.setattr(engine._Pending, "_wait", wait)
             act()
-        return wait_for(blocks, *arguments)
+        wait(pending, seconds)
 
-    monkeypatch.setattr(engine, "wait_for", waiting)
+    monkeypatch.setattr(engine._Pending, "_wait", waiting)
 
 
 @every_row("threads", [1, 2, 3, 4])
@@ -291,3 +293,26 @@ def test_thread_counts() -> None:
     for wrong in (0, -1, 1.5, True, "2"):
         with pytest.raises(InputError, match="threads"):
             thread_count(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's malloc")
+def test_memory_of_blocks_is_kept_between_them() -> None:
+    """It was given back after each block, and every page mapped again for the next."""
+    row = {"question": "q", "answer": "a b.", "contexts": ["a b ç " * 100_000]}
+
+    def blocks(n: int) -> Iterator[RowBlock]:
+        for number in range(n):
+            yield RowBlock(number, [row], text_bytes=100)
+
+    def pack(block: Any) -> Any:
+        return block.pack(NEEDS)
+
+    def faults(n: int) -> int:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in score_blocks(blocks(n), pack, 2):
+            pass
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    faults(20)
+    # Each has 180 pages; they were all mapped again.
+    assert faults(200) < 200 * 180 / 2

@@ -86,7 +86,7 @@ def test_a_batch_of_one_block_starts_no_thread(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError("a thread was started")
 
     wanted = rag_eval.evaluate_batch([*ROWS * 5, SAMPLE], threads=1).scores
-    monkeypatch.setattr(engine, "ThreadPoolExecutor", refuse)
+    monkeypatch.setattr(engine, "Thread", refuse)
     found = rag_eval.evaluate_batch([*ROWS * 5, SAMPLE], threads=2).scores
     assert found.tobytes() == wanted.tobytes()
     with pytest.raises(AssertionError, match="a thread was started"):
