@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from benchmarks.decision_results import decision_bars, decision_lines
 from benchmarks.judge_results import judge_bars, judge_lines
 from benchmarks.rendering import Bar, Info, table
+from benchmarks.report_results import report_bars, report_lines
 from benchmarks.scoring_results import scoring_bars, scoring_lines
 
 _BAR_HEAD: Final = "| what | bar | measured |  |"
@@ -31,6 +32,7 @@ class Section(NamedTuple):
 SECTIONS: Final = {
     "judging": Section("Judging", "judge", judge_bars, judge_lines),
     "decisions": Section("Decisions", "decisions", decision_bars, decision_lines),
+    "reports": Section("Result files and pages", "bench_reports", report_bars, report_lines),
     "scoring": Section(
         "Retrieval, strings and checks",
         "bench_retrieval or bench_strings or bench_scorers",
