@@ -115,7 +115,8 @@ def object_blocks(
             yield from _renamed_blocks(first, rest, needs, threads, names, absent_in)
         else:
             absent = _absent_in_samples(first, needs, names, absent_in)
-            blocks = sample_blocks(chain(first, rest), needs.without(absent), threads)
+            given = samples if isinstance(samples, (list, tuple)) else chain(first, rest)
+            blocks = sample_blocks(given, needs.without(absent), threads)
             yield from _lacking(blocks, absent)
     elif _is_dataset(samples):
         first_row = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import length_hint
 from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError
@@ -21,6 +22,9 @@ BLOCK_BYTES: Final = 1 << 18
 # On several threads: each block takes the interpreter's lock from one thread to another a few
 # times, at some 50 microseconds. So there are fewer, short enough still for Ctrl-C to get its turn.
 SHARED_BLOCK_BYTES: Final = 1 << 20
+# The last ones become shorter, down to this part of the others, so that no thread is busy with a
+# whole block when the others are done.
+_LAST_BLOCKS: Final = 8
 _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
 
@@ -132,4 +136,7 @@ def sample_blocks(
         block = RowBlock(first_row, block_rows, texts=texts)
         yield block
         first_row += len(block_rows)
-        n_rows = max(1, min(_MAX_BLOCK_ROWS, n_rows * block_bytes // block.n_bytes))
+        most = n_rows * block_bytes // block.n_bytes
+        if threads > 1 and (left := length_hint(rows)):
+            most = min(most, max(most // _LAST_BLOCKS, left // (2 * threads)))
+        n_rows = max(1, min(_MAX_BLOCK_ROWS, most))

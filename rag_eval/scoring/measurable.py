@@ -92,7 +92,7 @@ class Measurability:
     @property
     def metrics(self) -> tuple[MetricId, ...]:
         """The metrics that are null in every row because a field is missing."""
-        if not self._has_rows:
+        if not self._has_rows or not self._null.any():
             return ()
         columns = zip(self._plan.columns, self._null.tolist(), strict=True)
         return tuple(metric for metric, is_null in columns if is_null)
