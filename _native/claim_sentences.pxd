@@ -296,18 +296,17 @@ cdef inline bint is_shouted(const uint8_t* text, int64_t begin, int64_t end) noe
     return True
 
 
-cdef inline bint stands_alone(const uint8_t* text, int64_t size, const span_t* word) noexcept nogil:
-    """The word is a capitalised word of its own, if it is one: nothing joins it to another.
+cdef inline bint is_joined_before(const uint8_t* text, int64_t at) noexcept nogil:
+    """What begins at ``at``, not with its sentence, may go on with what stands before it."""
+    return text[at - 1] != 0x20 and (
+        byte_kinds[text[at - 1]] & (BYTE_WORD | BYTE_NAME | BYTE_HIGH) != 0)
 
-    For words that do not begin their sentence.
-    """
-    cdef int64_t end = word.end
-    if (byte_kinds[text[word.begin]] & BYTE_WORD == 0
-            or byte_kinds[text[word.begin - 1]] & (BYTE_WORD | BYTE_NAME | BYTE_HIGH)):
-        return False
+
+cdef inline bint is_joined_behind(const uint8_t* text, int64_t size, int64_t end) noexcept nogil:
+    """A word that ends at ``end`` may go on."""
     # A single mark behind it is trimmed off.
     end += end < size and byte_kinds[text[end]] & BYTE_NAME != 0
-    return end >= size or byte_kinds[text[end]] & (BYTE_WORD | BYTE_NAME | BYTE_HIGH) == 0
+    return end < size and byte_kinds[text[end]] & (BYTE_WORD | BYTE_NAME | BYTE_HIGH) != 0
 
 
 cdef inline int64_t name_end(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
@@ -415,11 +414,18 @@ cdef inline bint is_opening(const uint8_t* text, const sentence_t* sentence,
 cdef inline int64_t mark_lone_words(text_t text, const sentence_t* sentence,
                                     const openings_t* openings, const span_t* words,
                                     int64_t word, uint8_t* capitals) noexcept nogil:
-    """Mark words, most of them, up to the first that may be joined to another; which that is."""
+    """Mark words, most of them, up to the first of a name of several; which that is.
+
+    What begins with a small letter or a digit is no name, whatever it is joined to behind.
+    """
     cdef int64_t begin, end
-    while word < sentence.last and stands_alone(text.bytes, sentence.end, &words[word]):
+    while word < sentence.last:
         begin = words[word].begin
+        if is_joined_before(text.bytes, begin) or text.bytes[begin] >= 0x80:
+            break
         if 0x41 <= text.bytes[begin] <= 0x5A:
+            if is_joined_behind(text.bytes, sentence.end, words[word].end):
+                break
             capitals[word] = CAPITALISED
             if is_opening(text.bytes, sentence, openings, begin):
                 end = name_end(text.bytes, sentence.end, words[word].end)
@@ -429,10 +435,17 @@ cdef inline int64_t mark_lone_words(text_t text, const sentence_t* sentence,
     return word
 
 
+cdef inline int64_t joined_begin(const uint8_t* text, int64_t first, int64_t at) noexcept nogil:
+    """Where what is joined to the word at ``at`` begins, not before ``first``."""
+    while at > first and byte_kinds[text[at - 1]] & (BYTE_WORD | BYTE_NAME | BYTE_HIGH):
+        at -= 1
+    return at
+
+
 cdef inline void mark_capitals(text_t text, const sentence_t* sentence, bint wants_openings,
                                const span_t* words, uint8_t* capitals) noexcept nogil:
     """Set ``capitals`` of a sentence's words, both arrays those of the whole text."""
-    cdef int64_t at = sentence.begin, begin, end, word = sentence.first
+    cdef int64_t at = sentence.begin, begin, end, word = sentence.first, first
     cdef openings_t openings
     cdef bint opening = True
     cdef uint32_t flags
@@ -444,10 +457,13 @@ cdef inline void mark_capitals(text_t text, const sentence_t* sentence, bint wan
     if wants_openings:
         openings.heading = heading_end(text.bytes, sentence.begin, sentence.end)
     while True:
+        first = word
         if not opening:
             word = mark_lone_words(text, sentence, &openings, words, word, capitals)
         if word == sentence.last:
             return
+        if word > first:
+            at = joined_begin(text.bytes, at, words[word].begin)
         begin = next_of_kinds(text.bytes, sentence.end, at, BYTE_WORD | BYTE_HIGH)
         if begin == sentence.end:
             return

@@ -99,6 +99,8 @@ cdef struct claims_t:
     occurrences_t occurrences
     int64_t* hits
     int64_t hits_capacity
+    int64_t* sought            # words of a chunk whose stems are wanted or in a claim
+    int64_t sought_capacity
     int64_t* neighbours        # words that, with the one before, may be a claim's bigram
     int64_t neighbours_capacity
     int64_t* contents          # content words of the chunks that may be in a claim's skip pair
@@ -134,6 +136,7 @@ cdef inline void close_claims(claims_t* claims) noexcept nogil:
     free(claims.marks)
     close_occurrences(&claims.occurrences)
     free(claims.hits)
+    free(claims.sought)
     free(claims.neighbours)
     free(claims.contents)
     free(claims.chunk_values.slots)
@@ -278,6 +281,8 @@ cdef inline int reserve_sifted(claims_t* claims, int64_t n_words) noexcept nogil
         return -1
     if reserve(<void**> &claims.hits, &claims.hits_capacity, n_words + 1, sizeof(int64_t)):
         return -1
+    if reserve(<void**> &claims.sought, &claims.sought_capacity, n_words + 1, sizeof(int64_t)):
+        return -1
     if reserve(<void**> &claims.contents, &claims.contents_capacity, n_words + 1,
                sizeof(int64_t)):
         return -1
@@ -325,12 +330,13 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
                             int64_t n_chunks) noexcept nogil:
     """Find what the chunks share with the claims and the questions; 0, or -1 without memory.
 
-    Chunks lie end to end. One pass without a branch marks their stems and keeps the places of
-    wanted stems, of neighbours that both stand in a claim, and of content words that do.
+    Chunks lie end to end. A pass without a branch marks their stems and keeps the places of those
+    that are wanted or in a claim; another, over these alone, keeps the places of wanted stems, of
+    neighbours that both stand in a claim, and of content words that do.
     """
     cdef int64_t first = chunks[0].first if n_chunks else 0
     cdef int64_t last = chunks[n_chunks - 1].last if n_chunks else 0
-    cdef int64_t n_hits = 0, n_neighbours = 0, n_contents = 0, chunk, i
+    cdef int64_t n_hits = 0, n_neighbours = 0, n_contents = 0, n_sought, chunk, before, k, i
     # In locals: the compiler cannot know that no store of the loop changes them.
     cdef const token_t* stems = words.stems
     cdef const int64_t* content_before = words.content_before
@@ -338,8 +344,9 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
     cdef int64_t* hits
     cdef int64_t* neighbours
     cdef int64_t* contents
+    cdef int64_t* sought
     cdef token_t stem
-    cdef uint8_t mark, before
+    cdef uint8_t mark
     forget_chunks(claims, words)
     claims.chunks = chunks
     claims.n_chunks = n_chunks
@@ -348,21 +355,30 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
     hits = claims.hits
     neighbours = claims.neighbours
     contents = claims.contents
+    sought = claims.sought
     claims.first_marked = first
     claims.last_marked = last
     for chunk in range(n_chunks):
-        before = 0
+        n_sought = 0
         for i in range(chunks[chunk].first, chunks[chunk].last):
             stem = stems[i]
-            mark = marks[stem] | STEM_IN_CHUNK
-            marks[stem] = mark
+            mark = marks[stem]
+            marks[stem] = mark | STEM_IN_CHUNK
+            sought[n_sought] = i
+            n_sought += mark & (STEM_IN_CLAIM | STEM_WANTED) != 0
+        # The word behind the last one that is in a claim.
+        before = -1
+        for k in range(n_sought):
+            i = sought[k]
+            mark = marks[stems[i]]
             hits[n_hits] = i
             n_hits += mark & STEM_WANTED != 0
+            mark &= STEM_IN_CLAIM
             neighbours[n_neighbours] = i
-            n_neighbours += before & mark & STEM_IN_CLAIM
+            n_neighbours += mark & (before == i)
             contents[n_contents] = i
-            n_contents += mark & STEM_IN_CLAIM & (content_before[i + 1] - content_before[i])
-            before = mark
+            n_contents += mark & (content_before[i + 1] - content_before[i])
+            before = i + 1 if mark else before
     for i in range(n_neighbours):
         find_pair(claims, stems[neighbours[i] - 1], stems[neighbours[i]], AS_NEIGHBOURS)
     find_skip_pairs(claims, words, n_contents)

@@ -40,6 +40,7 @@ cdef enum:
     COUNTED_BY = 3             # words before a word among which a number counts it
     COUNTS = 2                 # words after a number that it may count
     MOST_COUNTS = 4            # numbers looked at of those that count a word
+    FIRST_PLACES = 8           # of a stem, looked at for one raw form; then all words are marked
 
 
 cdef struct parts_t:
@@ -120,6 +121,24 @@ cdef inline bint is_read_otherwise(const claims_t* claims, const row_words_t* wo
     return False
 
 
+cdef inline bint has_raw(claims_t* claims, const row_words_t* words, token_t stem,
+                         token_t raw) noexcept nogil:
+    """A word of the chunks, which have its stem, has a raw form.
+
+    The first places of the stem nearly always tell.
+    """
+    cdef const occurrences_t* found = &claims.occurrences
+    cdef const int64_t* places = found.places + found.begins[found.numbers[stem]]
+    cdef int64_t n_places = count_places(found, stem), i
+    for i in range(min(n_places, <int64_t> FIRST_PLACES)):
+        if raw_of(words, places[i]) == raw:
+            return True
+    if 0 < n_places <= FIRST_PLACES:
+        return False
+    mark_chunk_raws(claims, words)
+    return claims.marks[raw] & RAW_IN_CHUNK != 0
+
+
 cdef inline int misses_number(claims_t* claims, const row_words_t* words, const piece_t* piece,
                               int64_t word, number_t* number) noexcept nogil:
     """Neither chunks nor question have a number, however it is written: 1 or 0, or -1.
@@ -130,10 +149,9 @@ cdef inline int misses_number(claims_t* claims, const row_words_t* words, const 
     if claims.marks[raw] & RAW_IN_QUESTION:
         return 0
     # Words of one raw form have one stem.
-    if claims.marks[words.stems[word]] & STEM_IN_CHUNK:
-        mark_chunk_raws(claims, words)
-        if claims.marks[raw] & RAW_IN_CHUNK:
-            return 0
+    if claims.marks[words.stems[word]] & STEM_IN_CHUNK and has_raw(
+            claims, words, words.stems[word], raw):
+        return 0
     if list_chunk_values(claims, words) or list_question_values(claims, words):
         return -1
     read_number(words, word, piece.last, number)

@@ -225,3 +225,28 @@ def test_words_of_letters_and_marks_in_any_order(n_texts: int) -> None:
             text = normalize("NFC", text)
         words = kernels.grounded_words(packed([{"answer": text}]), GroundedSettings("und"))
         assert words == {0: {word.encode() for word, _, _ in tokens(text)}}
+
+
+def test_names_in_words_that_are_joined() -> None:
+    """Capitals before, behind and within words that marks join, or seem to."""
+    rng = random.Random(3)
+    pieces = [*"AbSst9É日—", "Ana", "luc", "S-", "-", "'", "’", "_", ".", " ", " ", " ", ", ", ": "]
+    for _ in range(60):
+        answer = " ".join("".join(rng.choices(pieces, k=rng.randrange(1, 9))) for _ in range(12))
+        row = {
+            "question": "Who was it?",
+            "answer": f"So {answer} left. Then {answer[::-1]}",
+            "contexts": [answer[:40], f"Bob and {answer[20:]}", answer.lower()],
+        }
+        assert_rows_equal_the_oracle([row])
+
+
+@pytest.mark.parametrize("times", [1, 7, 8, 9])
+def test_a_number_among_words_of_its_stem(times: int) -> None:
+    """Two words of one stem, of many the last one is meant; too long to be told by their values."""
+    bare, plural = "1234567890123456", "1234567890123456s"
+    for first, last in ((plural, plural), (plural, bare), (bare, plural)):
+        contexts = [f"{first} foxes " + f"and {plural} more " * (times - 2) + f"{last} hens"]
+        for number in (bare, plural):
+            row = {"question": "How many?", "answer": f"So {number} foxes.", "contexts": contexts}
+            assert_rows_equal_the_oracle([row])
