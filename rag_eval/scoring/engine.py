@@ -164,8 +164,12 @@ class _Scoring:
         self.is_done = True
 
     def result(self) -> ScoredBlock:
-        if self._failed is not None:
-            raise self._failed
+        failed, self._failed = self._failed, None
+        try:
+            if failed is not None:
+                raise failed
+        finally:
+            del failed  # the error holds this frame, and would hold itself
         assert self._found is not None
         return self._found
 

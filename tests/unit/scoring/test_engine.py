@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import platform
 import resource
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -293,6 +295,30 @@ def test_thread_counts() -> None:
     for wrong in (0, -1, 1.5, True, "2"):
         with pytest.raises(InputError, match="threads"):
             thread_count(wrong)  # type: ignore[arg-type]
+
+
+def test_an_error_of_a_block_is_freed_with_its_last_use() -> None:
+    """It held itself, and the texts of its block, until a collection."""
+
+    class Marker:
+        pass
+
+    markers: list[weakref.ref[Marker]] = []
+
+    def fail(_: Any) -> Any:
+        marker = Marker()
+        markers.append(weakref.ref(marker))
+        raise InputError("no")
+
+    gc.disable()
+    try:
+        with pytest.raises(InputError, match="no") as raised:
+            list(score_blocks([RowBlock(0, [{}]), RowBlock(1, [{}])], fail, 2))
+        del raised
+        assert [marker() for marker in markers] == [None] * len(markers)
+        assert markers
+    finally:
+        gc.enable()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's malloc")
