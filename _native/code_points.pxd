@@ -13,27 +13,7 @@ cdef extern from "unicode_tables.h" nogil:
 cdef extern from "utf8_points.h" nogil:
     uint32_t decode_code_point(const uint8_t* text, int64_t size, int64_t at,
                                int* width) noexcept
-
-
-cdef inline int encode_code_point(uint32_t code_point, uint8_t* out) noexcept nogil:
-    """Write ``code_point`` as UTF-8 and return its width in bytes."""
-    if code_point < 0x80:
-        out[0] = <uint8_t> code_point
-        return 1
-    if code_point < 0x800:
-        out[0] = <uint8_t> (0xC0 | code_point >> 6)
-        out[1] = <uint8_t> (0x80 | (code_point & 0x3F))
-        return 2
-    if code_point < 0x10000:
-        out[0] = <uint8_t> (0xE0 | code_point >> 12)
-        out[1] = <uint8_t> (0x80 | ((code_point >> 6) & 0x3F))
-        out[2] = <uint8_t> (0x80 | (code_point & 0x3F))
-        return 3
-    out[0] = <uint8_t> (0xF0 | code_point >> 18)
-    out[1] = <uint8_t> (0x80 | ((code_point >> 12) & 0x3F))
-    out[2] = <uint8_t> (0x80 | ((code_point >> 6) & 0x3F))
-    out[3] = <uint8_t> (0x80 | (code_point & 0x3F))
-    return 4
+    int encode_code_point(uint32_t code_point, uint8_t* out) noexcept
 
 
 cdef inline bint cased_before(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:

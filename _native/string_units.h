@@ -1,8 +1,9 @@
-/* Units of a Python string (one, two or four bytes each) -> UTF-8: the runs of ASCII. */
+/* Units of a Python string, of one, two or four bytes each -> UTF-8. */
 #ifndef RAG_EVAL_STRING_UNITS_H
 #define RAG_EVAL_STRING_UNITS_H
 
 #include "portable.h"
+#include "utf8_points.h"
 
 /* narrow_16_N: writes the lower byte of 16 units; returns a bit for each unit from 0x80 on. */
 #if HAS_GNU_C && defined(__x86_64__)
@@ -46,23 +47,36 @@ static ALWAYS_INLINE uint32_t narrow_16_4(const uint32_t *units, uint8_t *out) {
     }
 #endif
 
-/* copy_ascii_N: copies units below 0x80 as bytes; how many there are before the first other one.
-   16 bytes are written at a time, which is within the room for 16 units or more. */
-#define DEFINE_COPY_ASCII(width, unit_t)                                                \
+/* encode_N: writes units as UTF-8, into room for the most that they can take; how many bytes they
+   take. A high surrogate and a low one after it are one code point. */
+#define DEFINE_ENCODE(width, unit_t)                                                    \
     DEFINE_NARROW(width, unit_t)                                                        \
-    static inline int64_t copy_ascii_##width(const void *data, int64_t n, uint8_t *out) { \
+    static int64_t encode_##width(const void *data, int64_t n, uint8_t *out) {          \
         const unit_t *units = (const unit_t *)data;                                     \
+        uint8_t *at = out;                                                              \
         int64_t i = 0;                                                                  \
-        for (; i + 16 <= n; i += 16) {                                                  \
-            uint32_t rest = narrow_16_##width(units + i, out + i);                      \
-            if (rest) return i + count_trailing_zeros(rest);                            \
+        while (i < n) {                                                                 \
+            if (i + 16 <= n) {                                                          \
+                uint32_t rest = narrow_16_##width(units + i, at);                       \
+                int n_ascii = rest ? count_trailing_zeros(rest) : 16;                   \
+                i += n_ascii;                                                           \
+                at += n_ascii;                                                          \
+            } else {                                                                    \
+                while (i < n && units[i] < 0x80) *at++ = (uint8_t)units[i++];           \
+            }                                                                           \
+            while (i < n && units[i] >= 0x80) {                                         \
+                uint32_t point = units[i++];                                            \
+                if ((point & 0xfffffc00) == 0xd800 && i < n &&                          \
+                    (units[i] & 0xfffffc00) == 0xdc00)                                  \
+                    point = 0x10000 + ((point - 0xd800) << 10) + (units[i++] - 0xdc00); \
+                at += encode_code_point(point, at);                                     \
+            }                                                                           \
         }                                                                               \
-        for (; i < n && units[i] < 0x80; i++) out[i] = (uint8_t)units[i];               \
-        return i;                                                                       \
+        return at - out;                                                                \
     }
 
-DEFINE_COPY_ASCII(1, uint8_t)
-DEFINE_COPY_ASCII(2, uint16_t)
-DEFINE_COPY_ASCII(4, uint32_t)
+DEFINE_ENCODE(1, uint8_t)
+DEFINE_ENCODE(2, uint16_t)
+DEFINE_ENCODE(4, uint32_t)
 
 #endif

@@ -6,14 +6,13 @@ a low one side by side are one code point, as they are in JSON and in UTF-16.
 """
 from cpython.ref cimport PyObject, Py_XDECREF
 from cpython.unicode cimport (
-    PyUnicode_1BYTE_KIND, PyUnicode_2BYTE_KIND, PyUnicode_DATA, PyUnicode_GET_LENGTH,
-    PyUnicode_KIND,
+    PyUnicode_1BYTE_KIND, PyUnicode_2BYTE_KIND, PyUnicode_4BYTE_KIND, PyUnicode_DATA,
+    PyUnicode_GET_LENGTH, PyUnicode_KIND,
 )
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from code_points cimport encode_code_point
-from primitives cimport int64_t, offset_t, uint8_t, uint16_t, uint32_t
+from primitives cimport int64_t, offset_t, uint8_t
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text) noexcept
@@ -22,9 +21,9 @@ cdef extern from "Python.h":
     int _PyBytes_Resize(PyObject** text, Py_ssize_t size) except -1
 
 cdef extern from "string_units.h" nogil:
-    int64_t copy_ascii_1(const void* units, int64_t n, uint8_t* out) noexcept
-    int64_t copy_ascii_2(const void* units, int64_t n, uint8_t* out) noexcept
-    int64_t copy_ascii_4(const void* units, int64_t n, uint8_t* out) noexcept
+    int64_t encode_1(const void* units, int64_t n, uint8_t* out) noexcept
+    int64_t encode_2(const void* units, int64_t n, uint8_t* out) noexcept
+    int64_t encode_4(const void* units, int64_t n, uint8_t* out) noexcept
 
 cdef enum:
     # Kernels count the bytes of a token in 32 bits.
@@ -45,49 +44,16 @@ cdef inline int64_t most_bytes(const string_t* text) noexcept nogil:
     return text.size * (2 if text.kind == 1 else 3 if text.kind == 2 else 4)
 
 
-cdef inline int64_t copy_ascii(const string_t* text, int64_t at, uint8_t* out) noexcept nogil:
-    """Copy the run of ASCII at ``at``; its length."""
-    cdef const uint8_t* units = <const uint8_t*> text.units + at * text.kind
-    if text.kind == PyUnicode_1BYTE_KIND:
-        return copy_ascii_1(units, text.size - at, out)
-    if text.kind == PyUnicode_2BYTE_KIND:
-        return copy_ascii_2(units, text.size - at, out)
-    return copy_ascii_4(units, text.size - at, out)
-
-
-cdef inline uint32_t unit_at(const string_t* text, int64_t at) noexcept nogil:
-    if text.kind == PyUnicode_1BYTE_KIND:
-        return (<const uint8_t*> text.units)[at]
-    if text.kind == PyUnicode_2BYTE_KIND:
-        return (<const uint16_t*> text.units)[at]
-    return (<const uint32_t*> text.units)[at]
-
-
-cdef inline uint32_t code_point_at(const string_t* text, int64_t* at) noexcept nogil:
-    """Code point at ``at``, which moves past it."""
-    cdef uint32_t here = unit_at(text, at[0]), after
-    at[0] += 1
-    if 0xD800 <= here < 0xDC00 and at[0] < text.size:
-        after = unit_at(text, at[0])
-        if 0xDC00 <= after < 0xE000:
-            at[0] += 1
-            return 0x10000 + ((here - 0xD800) << 10) + (after - 0xDC00)
-    return here
-
-
 cdef int64_t encode(const string_t* text, uint8_t* out) noexcept nogil:
     """Write a text, into room for the most that it can take; how many bytes it takes."""
-    cdef int64_t at = 0, n_ascii, size = 0
-    if text.kind == ASCII:
-        memcpy(out, text.units, <size_t> text.size)
-        return text.size
-    while at < text.size:
-        n_ascii = copy_ascii(text, at, out + size)
-        at += n_ascii
-        size += n_ascii
-        while at < text.size and unit_at(text, at) >= 0x80:
-            size += encode_code_point(code_point_at(text, &at), out + size)
-    return size
+    if text.kind == PyUnicode_1BYTE_KIND:
+        return encode_1(text.units, text.size, out)
+    if text.kind == PyUnicode_2BYTE_KIND:
+        return encode_2(text.units, text.size, out)
+    if text.kind == PyUnicode_4BYTE_KIND:
+        return encode_4(text.units, text.size, out)
+    memcpy(out, text.units, <size_t> text.size)
+    return text.size
 
 
 cdef int64_t encode_from(const string_t* texts, int64_t n, int64_t first, offset_t[::1] offsets,

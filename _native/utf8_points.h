@@ -1,4 +1,4 @@
-/* UTF-8 -> code points. */
+/* UTF-8 <-> code points. */
 #ifndef RAG_EVAL_UTF8_POINTS_H
 #define RAG_EVAL_UTF8_POINTS_H
 
@@ -30,6 +30,30 @@ static ALWAYS_INLINE uint32_t decode_code_point(const uint8_t *text, int64_t siz
         return lead < 0x110000 ? lead : 0xfffd;
     }
     return 0xfffd;
+}
+
+/* Writes a code point as UTF-8; its width in bytes. */
+static ALWAYS_INLINE int encode_code_point(uint32_t code_point, uint8_t *out) {
+    if (code_point < 0x80) {
+        out[0] = (uint8_t)code_point;
+        return 1;
+    }
+    if (code_point < 0x800) {
+        out[0] = (uint8_t)(0xc0 | code_point >> 6);
+        out[1] = (uint8_t)(0x80 | (code_point & 0x3f));
+        return 2;
+    }
+    if (code_point < 0x10000) {
+        out[0] = (uint8_t)(0xe0 | code_point >> 12);
+        out[1] = (uint8_t)(0x80 | (code_point >> 6 & 0x3f));
+        out[2] = (uint8_t)(0x80 | (code_point & 0x3f));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xf0 | code_point >> 18);
+    out[1] = (uint8_t)(0x80 | (code_point >> 12 & 0x3f));
+    out[2] = (uint8_t)(0x80 | (code_point >> 6 & 0x3f));
+    out[3] = (uint8_t)(0x80 | (code_point & 0x3f));
+    return 4;
 }
 
 #endif

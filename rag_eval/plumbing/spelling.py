@@ -28,6 +28,8 @@ def _json_value(value: Any) -> Any:
 
 def snake_case(name: str) -> str:
     """``answerRelevance`` -> ``answer_relevance``; snake_case stays as it is."""
+    if name.islower():  # as most are, of the options of each call
+        return name
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), name)
 
 

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Final, TypeAlias
@@ -100,6 +101,7 @@ def score_blocks(
     Ctrl-C, and whatever else ends the loop early, sets ``stop``, which ends the block at hand; it
     may be set from another thread as well.
     """
+    _keep_memory()
     flag = stop or StopFlag()
     if threads == 1 and not reads_apart:
         return (flag.obeyed(score, block) for block in blocks)
@@ -109,7 +111,6 @@ def score_blocks(
 def _on_threads(
     blocks: Iterable[SampleBlock], score: ScoreFn, threads: int, flag: StopFlag
 ) -> Generator[ScoredBlock, None, None]:
-    _keep_memory()
     pending = _Pending(lambda block: flag.obeyed(score, block), threads)
     try:
         failed: BaseException | None = None
@@ -135,8 +136,9 @@ def _on_threads(
         pending.close()
 
 
+@cache
 def _keep_memory() -> None:
-    """Have malloc keep the memory of blocks for the next ones.
+    """Have malloc keep the memory of blocks for the next ones, from now on.
 
     glibc gives what is larger than anything that was freed before back to the system, and threads
     then wait for each other while pages are mapped. Nothing is written to this.
