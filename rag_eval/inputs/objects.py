@@ -47,11 +47,8 @@ class FieldNames(NamedTuple):
             contexts = row.get("contexts") if isinstance(row, Mapping) else None
             if contexts is not None and context_texts(contexts) is not contexts:
                 return True
-        keys: set[Any] = set()
-        for row in samples:
-            if type(row) is dict or isinstance(row, Mapping):
-                keys.update(row)
-        if has_our_names(keys):
+        rows = (row for row in samples if type(row) is dict or isinstance(row, Mapping))
+        if has_our_names(set().union(*rows)):
             return False
         try:
             return not self.map_of(samples).is_native

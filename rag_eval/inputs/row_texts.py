@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import accumulate, chain, islice, pairwise
+from itertools import accumulate, chain, islice
 from operator import is_not
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -102,13 +102,17 @@ class RowTexts:
                 if n_rows > 1 and self.origin is None:
                     raise_first_fault(self.rows, self.first_row, needs)
                 texts[error.args[0]] = _unread_text(self, error.args[0])
-        ends = list(accumulate(len(getattr(self, name)) for name in _ROW_FIELDS))
-        question, answer, ground_truth = (
+        columns: list[TextColumn] = []
+        begin = 0
+        for found in (self.question, self.answer, self.ground_truth):
+            end = begin + len(found)
             # A field that no metric reads is empty in every row.
-            TextColumn(data, offsets[begin : end + 1] if end > begin else _no_texts(n_rows))
-            for begin, end in pairwise((0, *ends))
-        )
-        contexts = TextColumn(data, offsets[ends[-1] :])
+            columns.append(
+                TextColumn(data, offsets[begin : end + 1] if found else _no_texts(n_rows))
+            )
+            begin = end
+        question, answer, ground_truth = columns
+        contexts = TextColumn(data, offsets[begin:])
         row_contexts = _offsets(self.row_contexts) if needs.contexts else _no_texts(n_rows)
         grounded = None
         if needs.profile == "grounded":

@@ -51,6 +51,12 @@ def metric_numbers(metrics: tuple[MetricId, ...]) -> npt.NDArray[np.int64]:
     return numbers
 
 
+@functools.lru_cache(maxsize=64)
+def _weights(weights: tuple[float, ...]) -> npt.NDArray[np.float64]:
+    """Those of the losses, as kernels read them."""
+    return np.array(weights, np.float64)
+
+
 def pack_texts(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """The UTF-8 bytes of all texts end to end, with the offsets of each text.
 
@@ -170,7 +176,7 @@ def score_grounded(
         grounded_block.score_block,
         batch,
         metrics,
-        (*texts, *stems, np.array(settings.weights), metrics),
+        (*texts, *stems, _weights(settings.weights), metrics),
         losses,
     )[0]
 
@@ -263,7 +269,7 @@ def explained_grounded(
         grounded_block.explained_block,
         batch,
         metrics,
-        (*texts, *stems, np.array(settings.weights), metrics),
+        (*texts, *stems, _weights(settings.weights), metrics),
     )
     return scores, KeptRows.joined(found, _grounded_details)
 
