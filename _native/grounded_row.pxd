@@ -5,6 +5,8 @@ from libc.string cimport memset
 from answer_match cimport (
     answer_match_t, begin_match, close_answer_match, correctness, end_match,
 )
+from asked_kinds cimport may_ask_for_name, query_t
+from chunk_terms cimport count_terms
 from claim_lists cimport claim_lists_t, close_claim_lists, list_claims
 from claims cimport (
     N_LOSSES, RAW_IN_QUESTION, STEM_IN_QUESTION, add_claims, begin_claims, claims_t, close_claims,
@@ -16,9 +18,8 @@ from primitives cimport (
 )
 from refusals cimport close_refusals, declines, only_refuses, refusals_t
 from relevance cimport (
-    RELEVANT, average_precision, close_relevance, count_terms, drop_query, has_places, list_hits,
-    make_query, may_ask_for_name, query_precision, query_t, relevance_t, relevant_share,
-    score_chunks, want_stems,
+    RELEVANT, average_precision, close_relevance, drop_query, has_places, list_hits, make_query,
+    query_precision, relevance_t, relevant_share, score_chunks, want_stems,
 )
 from row_words cimport (
     WANTS_CAPITALS, WANTS_LETTERS, WANTS_SENTENCES, add_piece, begin_row,
@@ -532,7 +533,7 @@ cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) n
     if reserve(<void**> &work.chunk_scores, &work.chunk_scores_capacity, work.n_chunks,
                sizeof(double)):
         return -1
-    if count_terms(&work.relevance, &work.words, work.chunks, work.n_chunks):
+    if count_terms(&work.relevance.chunk_terms, &work.words, work.chunks, work.n_chunks):
         return -1
     if opened.chunk_scores:
         if score_with(work, &work.question_query, work.chunks, work.n_chunks, work.chunk_begins,
@@ -553,7 +554,7 @@ cdef inline int score_answer(grounded_work_t* work) noexcept nogil:
     begins[1] = work.answer.last
     if list_hits(&work.claims, &work.words, &work.answer):
         return -1
-    if count_terms(&work.relevance, &work.words, &work.answer, 1):
+    if count_terms(&work.relevance.chunk_terms, &work.words, &work.answer, 1):
         return -1
     return score_with(work, &work.question_query, &work.answer, 1, begins,
                       &work.scores[<int> ANSWER_RELEVANCE])

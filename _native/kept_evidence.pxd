@@ -1,4 +1,5 @@
 """What the scores of a row of the grounded profile are made of, kept as flat memory."""
+from asked_kinds cimport query_t
 from claim_sentences cimport sentence_t
 from claims cimport N_LOSSES, counted_t, support_t
 from grounded_row cimport N_METRICS, grounded_work_t, opened_t, read_with_truth, score_with
@@ -8,7 +9,7 @@ from kept_details cimport (
 from lexicon cimport form_bytes, form_size
 from number_values cimport is_figure, number_t
 from primitives cimport int64_t, reserve, span_t, token_t
-from relevance cimport drop_query, query_t
+from relevance cimport drop_query
 from row_words cimport original_span, piece_t, raw_of, row_words_t
 from support cimport (
     is_checked_name, is_missing_name, list_known_names, misses_number, stand_far,

@@ -152,6 +152,16 @@ cdef inline int look_up_forms(lexicon_t* lexicon) noexcept nogil:
     return 0
 
 
+cdef inline void count_times(int64_t* times, const token_t* ids, int64_t n_ids) noexcept nogil:
+    """How often each id occurs, by fours: a loop of so little takes longer than what it does."""
+    cdef int64_t n_fours = n_ids - n_ids % 4, i, k
+    for i in range(0, n_fours, 4):
+        for k in range(4):
+            times[ids[i + k]] += 1
+    for i in range(n_fours, n_ids):
+        times[ids[i]] += 1
+
+
 cdef inline int count_languages(lexicon_t* lexicon, const token_t* ids, int64_t n_ids,
                                 language_counts_t* counts) noexcept nogil:
     """Count the stop words of every language among some words; 0, or -1 without memory."""
@@ -162,8 +172,7 @@ cdef inline int count_languages(lexicon_t* lexicon, const token_t* ids, int64_t 
         return -1
     if lexicon.n_forms:
         memset(lexicon.times, 0, <size_t> lexicon.n_forms * sizeof(int64_t))
-    for i in range(n_ids):
-        lexicon.times[ids[i]] += 1
+    count_times(lexicon.times, ids, n_ids)
     for i in range(lexicon.n_listed):
         facts = lexicon.facts[lexicon.listed[i]]
         if facts.stop_languages:

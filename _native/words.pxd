@@ -26,6 +26,9 @@ cdef extern from "byte_blocks.h" nogil:
     int BLOCK_BYTES
     int BLOCK_EDGES
 
+cdef enum:
+    STRIDE = 8           # runs passed over at once
+
 cdef extern from "text_runs.h" nogil:
     uint32_t pass_point(seen_t* seen, const uint8_t* text, int64_t at, int width,
                         uint32_t code_point) noexcept
@@ -310,6 +313,9 @@ cdef inline int64_t take_plain(word_cutter_t* cutter, int64_t i, int64_t n_runs,
     cdef size_t n_bytes
     if runs[2 * n_runs - 1] >= next_odd:
         past = i
+        # In strides first: they end in order, and odd bytes are rare.
+        while past + STRIDE <= n_runs and runs[2 * (past + STRIDE) - 1] < next_odd:
+            past += STRIDE
         while runs[2 * past + 1] < next_odd:
             past += 1
     # A word lies in the store as it does in the text, and runs are laid out as both are.
