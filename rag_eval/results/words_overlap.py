@@ -82,7 +82,7 @@ def as_words(said: Mapping[MetricId, Said]) -> dict[MetricId, Words]:
     return {
         metric: (
             filled(words, values),
-            tuple(map(_signal, signals)),
+            tuple(map(as_signal, signals)),
             {} if parts is None else _fields(parts, made),
         )
         for metric, (words, values, signals, parts) in said.items()
@@ -104,7 +104,8 @@ def _fields(parts: Parts, made: dict[int, tuple[SentenceEvidence, ...]]) -> dict
     return more
 
 
-def _signal(said: SaidSignal) -> EvalSignal:
+def as_signal(said: SaidSignal) -> EvalSignal:
+    """A signal with its values in their places."""
     kind, values, place, evidence, chunk = said
     return EvalSignal(
         id=kind.id if place is None else f"{kind.id}-{place}",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,18 +39,7 @@ if TYPE_CHECKING:
     RowFacts: TypeAlias = words_overlap.RowFacts | words_grounded.RowFacts
 
 
-class NativeWords(Protocol):
-    """Writes the explanations of scores that kernels computed.
-
-    Without ``quotes`` evidence and signals of sentences are left out, which take the most time.
-    """
-
-    def __call__(
-        self, metrics: Iterable[MetricId], quotes: bool = True
-    ) -> dict[MetricId, Words]: ...
-
-
-_RowDetails: TypeAlias = tuple[kernels.Details, NativeWords, str | None, Refusal | None]
+_RowDetails: TypeAlias = "tuple[RowFacts, str | None, Refusal | None]"
 
 _NO_COST: Final = CostTracker()
 _REASONS: Final = {reason.value: reason for reason in NullReason}
@@ -79,8 +67,8 @@ class ScoredRow:
         Columns as in ``plan.columns``; NaN where null.
     computed : dict of Computed
         Per metric that kernels or scorers computed, whoever scores it in the end.
-    details : RowDetails or GroundedDetails
-        What kernels found.
+    facts : RowFacts
+        What kernels found, and what of the texts is quoted.
     found : mapping of Scored
         Per metric of a scorer what it found.
     judged : mapping of JudgedScore
@@ -91,8 +79,7 @@ class ScoredRow:
     plan: Plan
     scores: npt.NDArray[np.float64]
     computed: dict[MetricId, Computed]
-    details: kernels.Details
-    native_words: NativeWords
+    facts: RowFacts
     language: str | None
     refusal: Refusal | None = None
     found: Mapping[MetricId, Scored] = field(default_factory=dict)
@@ -112,6 +99,16 @@ class ScoredRow:
         ):
             raise InputError(f"row {number} has other scores than before: its sample was changed")
         return self
+
+    @property
+    def details(self) -> kernels.Details:
+        """What kernels found."""
+        return self.facts.details
+
+    def native_words(self, metrics: Iterable[MetricId]) -> dict[MetricId, Words]:
+        """The explanations of scores that kernels computed."""
+        names = tuple(metrics)
+        return words_overlap.as_words(dict(zip(names, self.facts.said(names), strict=True)))
 
     def explained(self, evaluated_at: str) -> EvalResult:
         """The row's result, with an explanation and signals for each score."""
@@ -203,7 +200,7 @@ class ShownMetric(NamedTuple):
     explanation: str
     signals: tuple[EvalSignal, ...]
     null_reason: NullReason
-    chunk_scores: tuple[float, ...] | None
+    chunk_scores: Sequence[float] | None
     mode: ScoredBy = "heuristic"
     probability: float | None = None
     judged: JudgedScore | None = None
@@ -246,21 +243,21 @@ class LazyMetrics(ByMetric[MetricResult]):
         row = self._row
         if row is None:
             return tuple(self._values.values())
-        words = row.native_words(row.plan.columns, quotes=False)
+        names, thresholds, computed = row.plan.columns, row.plan.thresholds, row.computed
+        said = row.facts.unquoted().said(names)
         found = []
-        columns = zip(row.plan.columns, row.scores.tolist(), self._passed, strict=True)
-        for metric, score, passed in columns:
-            explanation, signals, more = words[metric]
-            is_null, threshold = math.isnan(score), row.plan.thresholds[metric]
+        columns = zip(names, row.scores.tolist(), self._passed, said, strict=True)
+        for metric, score, passed, (words, values, signals, parts) in columns:
+            is_null, threshold = math.isnan(score), thresholds[metric]
             shown = ShownMetric(
                 metric,
                 None if is_null else score,
                 None if is_null or threshold is None else passed,
                 threshold,
-                explanation,
-                signals,
-                row.computed[metric].null_reason,
-                more.get("chunk_scores"),
+                words_overlap.filled(words, values),
+                tuple(map(words_overlap.as_signal, signals)) if signals else (),
+                computed[metric].null_reason,
+                None if parts is None else parts[0],
             )
             found.append(shown)
         return found
@@ -345,7 +342,8 @@ def _scored_row(
     plan: Plan,
     columns: Sequence[tuple[MetricId, int]],
 ) -> ScoredRow:
-    native, native_words, language, refusal = details
+    facts, language, refusal = details
+    native = facts.details
     computed: dict[MetricId, Computed] = {}
     for metric, number in columns:
         reason = _REASONS[native.reasons[number]]
@@ -366,8 +364,7 @@ def _scored_row(
         plan,
         np.array([scores[metric] for metric in plan.columns]),
         computed,
-        native,
-        native_words,
+        facts,
         language,
         refusal,
         found,
@@ -384,14 +381,13 @@ def _details(
         found = kernels.explained_batch(batch, plan.settings, numbers)[1]
     for facts in native_facts(found, batch, plan.settings):
         details = facts.details
-        words = partial(_words_of, facts)
         if isinstance(details, kernels.GroundedDetails):
             from rag_eval.results import words_grounded
 
             language, refusal = LISTED[details.language], words_grounded.refusal_of(details)
-            yield details, words, language, refusal
+            yield facts, language, refusal
         else:
-            yield details, words, None, None
+            yield facts, None, None
 
 
 def native_facts(
@@ -404,11 +400,3 @@ def native_facts(
 
     details = cast("list[kernels.GroundedDetails]", found)
     return words_grounded.facts_of_rows(details, batch, settings)
-
-
-def _words_of(
-    facts: RowFacts, metrics: Iterable[MetricId], quotes: bool = True
-) -> dict[MetricId, Words]:
-    names = tuple(metrics)
-    told = facts if quotes else facts.unquoted()
-    return words_overlap.as_words(dict(zip(names, told.said(names), strict=True)))
