@@ -7,7 +7,7 @@ gives: results with places for what differs are made JSON once, and each row fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -44,7 +44,12 @@ from rag_eval.samples import NullReason
 _encode = msgspec.json.Encoder().encode
 
 _NO_VERDICT: Final = 2
-_LEAST_PLAIN: Final = 1e-4  # Python begins with exponents below it, other writers elsewhere
+# Outside of these Python writes exponents, and other writers have forms of their own.
+_LEAST_PLAIN: Final = 1e-4
+_MOST_PLAIN: Final = 1e16
+# Of whole numbers, and of samples within samples, that all writers of JSON take.
+_MOST_WHOLE: Final = 1 << 62
+_MOST_DEPTH: Final = 20
 _MARK: Final[Any] = "\0"
 _MARKED: Final = '"\\u0000"'
 
@@ -209,7 +214,10 @@ class RowLines:
         undecided = np.array([plan.thresholds[metric] is None for metric in plan.columns])
         passed = np.where(np.isnan(scores) | undecided, _NO_VERDICT, verdicts.metric_passed)
         composites = verdicts.composite
-        is_odd = (composites > 0) & (composites < _LEAST_PLAIN)
+        is_odd = _is_odd(composites)
+        parts = np.frombuffer(kept.values, np.float64)
+        odd_parts = np.flatnonzero(_is_odd(parts))
+        is_odd[np.searchsorted(kept.places[:, 1], odd_parts, "right") - 1] = True
         for row, sample in enumerate(samples):
             if sample is None:
                 is_odd[row] = True
@@ -217,7 +225,7 @@ class RowLines:
             self._absent = batch.absent
             self._writer.forget_forms()
         truths = None if batch.grounded is None else batch.grounded.row_truths
-        values = np.frombuffer(kept.values if self._details else b"", np.float64)
+        values = parts if self._details else parts[:0]
         self._writer.fill(
             list(samples),
             (
@@ -275,6 +283,11 @@ class RowLines:
         return _pieces(text.replace("{%s:0}", "%s", 1).replace("{%s:%s}", "{%s}", 1))
 
 
+def _is_odd(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which numbers Python writes in its own way; scores and what they are made of are from 0."""
+    return ((numbers > 0) & (numbers < _LEAST_PLAIN)) | (numbers >= _MOST_PLAIN)
+
+
 def _numbers_json(numbers: npt.NDArray[np.float64]) -> bytes:
     """Numbers as JSON with commas between them; null for NaN."""
     return _encode(numbers.tolist())[1:-1]
@@ -287,16 +300,30 @@ def sample_json(sample: Any) -> bytes | None:
     """
     echoed = sample_dict(sample)
     try:
-        if all(map(_is_plain, echoed.values())) and set(map(type, echoed)) <= {str}:
+        if _is_plain(echoed):
             return _encode(echoed)
         return json_text.readable(echoed).encode()
     except (ValueError, TypeError):
         return None
 
 
-def _is_plain(value: object) -> bool:
-    """A text, a list of texts, a truth value or nothing: all writers of JSON agree on those."""
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Texts, whole numbers, truth values and nothing, also in lists and under names.
+
+    All writers of JSON agree on those.
+    """
     kind = type(value)
-    if kind is list:
-        return set(map(type, value)) <= {str}  # type: ignore[call-overload]
-    return kind is str or value is None or kind is bool
+    if kind is str or value is None or kind is bool:
+        return True
+    if kind is int:
+        return bool(-_MOST_WHOLE < value < _MOST_WHOLE)
+    if kind is dict:
+        if set(map(type, value)) <= {str}:
+            return _are_plain(value.values(), depth)
+    elif kind is list:
+        return set(map(type, value)) <= {str} or _are_plain(value, depth)
+    return False
+
+
+def _are_plain(values: Iterable[Any], depth: int) -> bool:
+    return depth < _MOST_DEPTH and all(_is_plain(one, depth + 1) for one in values)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_eval._native.filled_rows import RowWriter
@@ -20,6 +21,7 @@ from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.scoring import explained_batch, metric_numbers
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.options.plan import Plan
+from rag_eval.plumbing import json_text
 from rag_eval.plumbing.javascript_numbers import three_decimals
 from rag_eval.results.files import row_json
 from rag_eval.results.row_lines import RowLines, sample_json
@@ -92,6 +94,50 @@ def test_rows_of_plain_texts_have_the_bytes_of_results() -> None:
         *(b"Refused although", b"contexts are relevant", b"context is relevant", b"indices [0"),
     ):
         assert words in said, words
+
+
+@pytest.mark.parametrize("details", [False, True])
+def test_tiny_numbers_have_exponents(details: bool) -> None:
+    """A score of 0.000099 was written without one where the composite score was larger."""
+    truth = "a. " + " ".join(f"t{number}" for number in range(0, 1_009, 7))
+    tiny = {"question": "a.", "answer": "a.", "contexts": ["a."], "ground_truth": truth}
+    others = [{**tiny, "ground_truth": "a."}] * 2
+    plain_tiny = [*others, tiny, *others]
+    said = b""
+    for plan in PLANS:
+        rows, wanted = written(plain_tiny, plan, details=details)
+        assert rows == wanted
+        said += rows[2]
+    assert re.search(rb'"score":\d[.\d]*e-05', said)
+
+
+# Values of samples that are written in one way by all, and some that are not.
+_SCALARS = st.none() | st.booleans() | st.text(max_size=4) | st.integers() | st.floats()
+_VALUES = st.recursive(
+    _SCALARS, lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each)
+)
+
+
+@given(st.dictionaries(st.text(max_size=3), _VALUES, max_size=4))
+@example({"a": {"b": [1, "x", None, True, {"c": "\u2028\x7f\x00</"}]}})
+@example({"a": 1 << 80, "b": -(1 << 63)})
+@example({"a": [{1: "number as a name"}]})
+@example({"a": 1e-7})
+@example({"a": "\ud800"})
+def test_samples_are_echoed_as_python_writes_them(sample: dict[str, Any]) -> None:
+    sample.pop("ground_truth", None)
+    try:
+        wanted = json_text.readable(sample).encode()
+    except (ValueError, TypeError):
+        wanted = None
+    assert sample_json(sample) == wanted
+
+
+def test_deep_samples_are_echoed() -> None:
+    deep: Any = "x"
+    for _ in range(200):
+        deep = {"a": [deep]}
+    assert sample_json({"a": deep}) == json_text.readable({"a": deep}).encode()
 
 
 def test_a_row_without_its_sample_is_written_alone() -> None:
