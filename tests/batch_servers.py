@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from email import message_from_bytes
 from typing import Any, Final
 
@@ -26,8 +28,6 @@ from tests.judge_servers import Act, CutsBody, Fails, HangsUp, JudgeServer, Requ
 
 EXPIRES: Final = "(expires)"
 CANCELS: Final = "(cancels)"
-_CREATED: Final = 1_795_500_000  # 24 November 2026
-_ISO: Final = "2026-11-24T06:00:00.000000Z"
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Batch:
     status: str = "in_progress"
     refusal: tuple[str, str] | None = None
     answers: dict[str, Sends | str] = field(default_factory=dict)
+    created: float = field(default_factory=time.time)
 
     @property
     def n_failed(self) -> int:
@@ -173,14 +174,16 @@ class BatchServer(JudgeServer):
             counts = {"processing": 0 if ended else n, "succeeded": n - n_failed if ended else 0}
             counts |= {"errored": n_failed, "canceled": 0, "expired": 0}
             status = "in_progress" if batch.status == "in_progress" else "ended"
+            created = datetime.fromtimestamp(batch.created, UTC).isoformat()
             # As a server that wants the key elsewhere would.
             url = "http://203.0.113.7/results" if ended else None
             return {
                 **{"id": batch.id, "type": "message_batch", "processing_status": status},
-                **{"request_counts": counts, "created_at": _ISO, "results_url": url},
-                "expires_at": _ISO,
+                **{"request_counts": counts, "created_at": created, "results_url": url},
+                "expires_at": created,
             }
-        whole = {"id": batch.id, "object": "batch", "status": batch.status, "created_at": _CREATED}
+        whole = {"id": batch.id, "object": "batch", "status": batch.status}
+        whole["created_at"] = int(batch.created)
         whole |= {"endpoint": "/v1/chat/completions", "completion_window": "24h"}
         whole["input_file_id"] = "file-0"
         n_good = n - n_failed if ended else 0
