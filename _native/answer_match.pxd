@@ -276,7 +276,7 @@ cdef inline int polarity(const row_words_t* words, const piece_t* piece) noexcep
         return 0
     if first + 1 < piece.last and (
             roles_of(words, first + 1) & ROLE_NO_ANSWER
-            or raw_flags(<const uint64_t*> &words.lexicon.vocabulary.keys[words.ids[first + 1]])
+            or raw_flags(&words.lexicon.vocabulary.keys[words.ids[first + 1]])
             & IS_NUMBER):
         return 0
     return -1

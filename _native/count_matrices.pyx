@@ -11,13 +11,13 @@ from libc.string cimport memmove, memset
 from byte_arrays cimport first_byte
 from ngram_sets cimport begin_tally, count_of, tally_ids, tally_t
 from primitives cimport (
-    hash_t, int32_t, int64_t, offset_t, reserve, token_t, uint8_t, uint64_t,
+    hash_t, int32_t, int64_t, offset_t, reserve, span_t, token_t, uint8_t, uint64_t,
 )
 from tfidf_rows cimport pair_cosine
 from token_counts cimport close_counts, counts_t, distinct_jaccard
 from token_stream cimport best_block_cutter, cutter_t, lowered_t
 from vocabulary cimport (
-    append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, token_ids_t, token_key_t,
+    append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, token_ids_t,
     vocabulary_t,
 )
 
@@ -50,13 +50,13 @@ cdef void keep_vocabulary(column_counts_t* column, int64_t first_new,
     moves towards the front.
     """
     cdef uint8_t* lowered = column.lowered.bytes
-    cdef token_key_t* key
+    cdef span_t* place
     cdef int64_t id, size
     for id in range(first_new, column.vocabulary.n_tokens):
-        key = &column.vocabulary.keys[id]
-        size = key.size if key.size > 0 else -key.size
-        memmove(lowered + kept_bytes, lowered + key.begin, <size_t> size)
-        key.begin = kept_bytes
+        place = &column.vocabulary.places[id]
+        size = place.end - place.begin
+        memmove(lowered + kept_bytes, lowered + place.begin, <size_t> size)
+        place[0] = span_t(kept_bytes, kept_bytes + size)
         kept_bytes += size + 1
         lowered[kept_bytes - 1] = 0x20
     column.lowered.size = kept_bytes

@@ -5,6 +5,7 @@
 
 #include "fold_tables.h"
 #include "portable.h"
+#include "token_keys.h"
 #include "utf8_points.h"
 #include "word_tables.h"
 
@@ -22,15 +23,9 @@ typedef struct {
     uint8_t unused;
 } form_t;
 
-/* A key of a vocabulary as words of eight bytes: first and last bytes of a token, its place, its
-   size, negative past sixteen. */
-#define KEY_WORDS 4
-#define KEY_HEAD 0
-#define KEY_TAIL 1
-#define KEY_SIZE 3
-
 typedef struct {
-    const uint64_t *keys; /* of all words, by id; all that follows has room for as many */
+    const token_key_t *keys; /* of all words, by id; all that follows has room for as many */
+    const int64_t *places;   /* begin and end of each, in turn */
     form_t *forms;
     int32_t *raws;
     const word_facts_t **facts;
@@ -60,37 +55,38 @@ static const uint32_t stem_befores[256][8] = {
 #undef BEHIND
 
 /* False of most words that are their own stem. */
-static inline int may_have_ending(const uint64_t *key) {
-    int64_t size = (int64_t)key[KEY_SIZE], width = size < 8 ? size : 8;
-    uint32_t ending = (uint16_t)(key[KEY_TAIL] >> (8 * (width - 2) & 63));
-    return (size < 0) | ((size > 3) & (stem_befores[ending >> 8][ending >> 5 & 7] >> (ending & 31)));
+static inline int may_have_ending(const token_key_t *key, int64_t size) {
+    const uint8_t *bytes = (const uint8_t *)key;
+    if (size <= 3 || size > 16) return size > 16;
+    return stem_befores[bytes[size - 1]][bytes[size - 2] >> 5] >> (bytes[size - 2] & 31) & 1;
 }
 
 /* IS_NUMBER and IS_LONG of a raw form. */
-static inline uint8_t raw_flags(const uint64_t *key) {
-    uint32_t first = (uint8_t)key[KEY_HEAD];
+static inline uint8_t raw_flags(const token_key_t *key) {
+    const uint8_t *bytes = (const uint8_t *)key;
+    uint32_t first = bytes[0];
     int width = 1, is_number = first <= '9';
     if (first >= 0x80) {
-        first = decode_code_point((const uint8_t *)&key[KEY_HEAD], 8, 0, &width);
+        first = decode_code_point(bytes, 8, 0, &width);
         is_number = (fold_flags(first) & FOLD_NUMBER) != 0;
     }
-    return (uint8_t)((is_number ? IS_NUMBER : 0) | ((int64_t)key[KEY_SIZE] != width ? IS_LONG : 0));
+    return (uint8_t)((is_number ? IS_NUMBER : 0) | (bytes[width] != 0xff ? IS_LONG : 0));
 }
 
 /* Words from `begin` on. What the lists say of them is for the caller to fill in. */
 static inline void sift_one_by_one(form_sieve_t *sieve, int64_t begin, int64_t n_forms) {
     int64_t n_listed = sieve->n_listed, n_ending = sieve->n_ending;
     for (int64_t id = begin; id < n_forms; id++) {
-        const uint64_t *key = sieve->keys + KEY_WORDS * id;
+        const token_key_t *key = sieve->keys + id;
         form_t form = {(int32_t)id, raw_flags(key), 0, 1, 0};
         sieve->forms[id] = form;
         sieve->raws[id] = (int32_t)id;
         sieve->facts[id] = NULL;
         /* Written always and kept where they are of use: which words those are is a toss-up. */
         sieve->listed[n_listed] = (int32_t)id;
-        n_listed += may_have_facts(key[KEY_HEAD], key[KEY_TAIL]);
+        n_listed += may_have_facts(key->head, key->tail);
         sieve->ending[n_ending] = (int32_t)id;
-        n_ending += may_have_ending(key);
+        n_ending += may_have_ending(key, sieve->places[2 * id + 1] - sieve->places[2 * id]);
     }
     sieve->n_listed = n_listed;
     sieve->n_ending = n_ending;
@@ -149,17 +145,31 @@ WITH_AVX2 static ALWAYS_INLINE int ending_lanes(__m128i endings, __m128i sizes) 
     __m128i befores = _mm_i32gather_epi32((const int *)stem_befores, _mm_srli_epi32(endings, 5), 4);
     __m128i found = _mm_srlv_epi32(befores, _mm_and_si128(endings, _mm_set1_epi32(31)));
     found = _mm_and_si128(_mm_slli_epi32(found, 31), _mm_cmpgt_epi32(sizes, _mm_set1_epi32(3)));
-    return _mm_movemask_ps(_mm_castsi128_ps(_mm_or_si128(found, sizes)));
+    found = _mm_or_si128(found, _mm_cmpgt_epi32(sizes, _mm_set1_epi32(16)));
+    return _mm_movemask_ps(_mm_castsi128_ps(found));
 }
 
-/* The last two bytes of words, by the last eight and their sizes. */
-WITH_AVX2 static ALWAYS_INLINE __m128i endings_of(__m256i tails, __m256i sizes) {
-    const __m256i two = _mm256_set1_epi64x(16);
-    __m256i widths = _mm256_min_epi32(sizes, _mm256_set1_epi64x(8));
-    __m256i endings =
-        _mm256_srlv_epi64(tails, _mm256_sub_epi64(_mm256_slli_epi64(widths, 3), two));
+/* The last two bytes of words of two to sixteen bytes; what is said of others is of no use. Shifts by
+   less than 0 or more than 63 bits give 0. */
+WITH_AVX2 static ALWAYS_INLINE __m128i endings_of(__m256i heads, __m256i tails, __m256i sizes) {
+    __m256i bits = _mm256_slli_epi64(sizes, 3);
+    __m256i endings = _mm256_or_si256(
+        _mm256_srlv_epi64(heads, _mm256_sub_epi64(bits, _mm256_set1_epi64x(16))),
+        _mm256_srlv_epi64(tails, _mm256_sub_epi64(bits, _mm256_set1_epi64x(80))));
+    /* Of nine bytes one is in either half. */
+    endings = _mm256_or_si256(
+        endings, _mm256_sllv_epi64(tails, _mm256_sub_epi64(_mm256_set1_epi64x(80), bits)));
     return _mm_and_si128(HALVES(endings, 0), _mm_set1_epi32(0xffff));
 }
+
+/* The first (`second` 0) or the second of each of four pairs of words of eight bytes. */
+#define OF_PAIRS(pairs, second)                                                                    \
+    _mm256_permute4x64_epi64(                                                                      \
+        second ? _mm256_unpackhi_epi64(_mm256_loadu_si256((const __m256i *)(pairs)),               \
+                                       _mm256_loadu_si256((const __m256i *)(pairs) + 1))           \
+               : _mm256_unpacklo_epi64(_mm256_loadu_si256((const __m256i *)(pairs)),               \
+                                       _mm256_loadu_si256((const __m256i *)(pairs) + 1)),          \
+        0xd8)
 
 /* As one by one, but for words left over; returns the first of them. */
 WITH_AVX2 static int64_t sift_by_fours(form_sieve_t *sieve, int64_t n_forms) {
@@ -167,20 +177,16 @@ WITH_AVX2 static int64_t sift_by_fours(form_sieve_t *sieve, int64_t n_forms) {
     __m128i ids = _mm_setr_epi32(0, 1, 2, 3);
     int64_t n_listed = 0, n_ending = 0, id = 0;
     for (; id + 4 <= n_forms; id += 4) {
-        const __m256i *keys = (const __m256i *)(sieve->keys + KEY_WORDS * id);
-        __m256i key0 = _mm256_loadu_si256(keys), key1 = _mm256_loadu_si256(keys + 1);
-        __m256i key2 = _mm256_loadu_si256(keys + 2), key3 = _mm256_loadu_si256(keys + 3);
-        __m256i heads = _mm256_permute2x128_si256(_mm256_unpacklo_epi64(key0, key1),
-                                                  _mm256_unpacklo_epi64(key2, key3), 0x20);
-        __m256i low = _mm256_unpackhi_epi64(key0, key1), high = _mm256_unpackhi_epi64(key2, key3);
-        __m256i tails = _mm256_permute2x128_si256(low, high, 0x20);
-        __m256i long_sizes = _mm256_permute2x128_si256(low, high, 0x31);
+        const token_key_t *keys = sieve->keys + id;
+        __m256i heads = OF_PAIRS(keys, 0), tails = OF_PAIRS(keys, 1);
+        const int64_t *places = sieve->places + 2 * id;
+        __m256i long_sizes = _mm256_sub_epi64(OF_PAIRS(places, 1), OF_PAIRS(places, 0));
         __m128i sizes = HALVES(long_sizes, 0);
         __m256i hashes =
             _mm256_xor_si256(times(heads, WORD_HEAD_FACTOR), times(tails, WORD_TAIL_FACTOR));
         n_listed += put_lanes(sieve->listed + n_listed, ids, listed_lanes(HALVES(hashes, 1)));
         n_ending += put_lanes(sieve->ending + n_ending, ids,
-                              ending_lanes(endings_of(tails, long_sizes), sizes));
+                              ending_lanes(endings_of(heads, tails, long_sizes), sizes));
         __m128i first = _mm_and_si128(HALVES(heads, 0), _mm_set1_epi32(0xff));
         __m128i flags = _mm_or_si128(
             _mm_and_si128(_mm_cmpgt_epi32(_mm_set1_epi32('9' + 1), first), _mm_set1_epi32(IS_NUMBER)),
@@ -193,13 +199,14 @@ WITH_AVX2 static int64_t sift_by_fours(form_sieve_t *sieve, int64_t n_forms) {
         _mm256_storeu_si256((__m256i *)(sieve->facts + id), _mm256_setzero_si256());
         if (_mm_movemask_ps(_mm_castsi128_ps(_mm_slli_epi32(first, 24))))
             for (int i = 0; i < 4; i++)
-                sieve->forms[id + i].flags = raw_flags(sieve->keys + KEY_WORDS * (id + i));
+                sieve->forms[id + i].flags = raw_flags(keys + i);
         ids = _mm_add_epi32(ids, _mm_set1_epi32(4));
     }
     sieve->n_listed = n_listed;
     sieve->n_ending = n_ending;
     return id;
 }
+#undef OF_PAIRS
 #undef HALVES
 #endif
 

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset, strlen
 from given_stems cimport find_given, given_stems_t
 from light_stems cimport number_behind, stem_of
 from primitives cimport (
-    hash_t, int64_t, reserve, text_at, text_t, token_t, uint8_t, uint64_t,
+    hash_t, int64_t, reserve, span_t, text_at, text_t, token_t, uint8_t, uint64_t,
 )
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from vocabulary cimport (
@@ -30,7 +30,8 @@ cdef extern from "form_sieve.h" nogil:
         uint8_t kinds
         uint8_t is_content
     ctypedef struct form_sieve_t:
-        const uint64_t* keys
+        const token_key_t* keys
+        const int64_t* places
         form_t* forms
         token_t* raws
         const word_facts_t** facts
@@ -38,11 +39,11 @@ cdef extern from "form_sieve.h" nogil:
         token_t* ending
         int64_t n_listed
         int64_t n_ending
-    uint8_t raw_flags(const uint64_t* key) noexcept
+    uint8_t raw_flags(const token_key_t* key) noexcept
     void sift_forms(form_sieve_t* sieve, int64_t n_forms) noexcept
 
 cdef enum:
-    SLICE_WORDS = 256    # numbered at a time; the vocabulary takes chunks of up to 300
+    SLICE_WORDS = 256    # numbered at a time: the vocabulary makes room for all of them
 
 
 cdef struct lexicon_t:
@@ -98,12 +99,12 @@ cdef inline int number_words(lexicon_t* lexicon, int64_t base, const int64_t* fo
 
 
 cdef inline const uint8_t* form_bytes(const lexicon_t* lexicon, token_t id) noexcept nogil:
-    return lexicon.store.bytes + lexicon.vocabulary.keys[id].begin
+    return lexicon.store.bytes + lexicon.vocabulary.places[id].begin
 
 
 cdef inline int64_t form_size(const lexicon_t* lexicon, token_t id) noexcept nogil:
-    cdef int64_t size = lexicon.vocabulary.keys[id].size
-    return size if size > 0 else -size
+    cdef span_t place = lexicon.vocabulary.places[id]
+    return place.end - place.begin
 
 
 cdef inline int64_t number_copy(lexicon_t* lexicon, const uint8_t* form,
@@ -137,13 +138,12 @@ cdef inline int look_up_forms(lexicon_t* lexicon) noexcept nogil:
         return -1
     if reserve(<void**> &lexicon.ending, &lexicon.ending_capacity, n_forms + 1, sizeof(token_t)):
         return -1
-    sieve = form_sieve_t(<const uint64_t*> keys, lexicon.forms, lexicon.raws, lexicon.facts,
-                         lexicon.listed, lexicon.ending, 0, 0)
+    sieve = form_sieve_t(keys, <const int64_t*> lexicon.vocabulary.places, lexicon.forms,
+                         lexicon.raws, lexicon.facts, lexicon.listed, lexicon.ending, 0, 0)
     sift_forms(&sieve, n_forms)
     for i in range(sieve.n_listed):
         id = lexicon.listed[i]
-        # The size of a word past sixteen bytes is negative, and no list has one.
-        facts = word_facts(keys[id].ends.head, keys[id].ends.tail, keys[id].size)
+        facts = word_facts(keys[id].head, keys[id].tail)
         lexicon.facts[id] = facts
         lexicon.listed[n_listed] = <token_t> id
         n_listed += facts != NULL
@@ -212,7 +212,7 @@ cdef inline int read_listed(lexicon_t* lexicon, int language, int64_t id) noexce
         if raw < 0:
             return -1
         lexicon.raws[id] = form.stem = <token_t> raw
-        form.flags = raw_flags(<const uint64_t*> &lexicon.vocabulary.keys[raw])
+        form.flags = raw_flags(&lexicon.vocabulary.keys[raw])
     elif facts.stop_languages >> language & 1:
         form.flags |= IS_STOP_WORD
         form.is_content = 0

@@ -1,9 +1,9 @@
 """Light stems of English words: plurals, -ing, -ed, -ly and what stands at the end without them."""
 from libc.string cimport memcpy, memmove
 
-from primitives cimport int64_t, load_8_bytes, reserve, uint8_t, uint64_t
+from primitives cimport int64_t, load_8_bytes, reserve, span_t, uint8_t, uint64_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
-from vocabulary cimport number_bytes, token_key_t, vocabulary_t
+from vocabulary cimport number_bytes, vocabulary_t
 
 
 cdef inline int64_t number_behind(vocabulary_t* vocabulary, lowered_t* store,
@@ -16,16 +16,15 @@ cdef inline int64_t number_behind(vocabulary_t* vocabulary, lowered_t* store,
     return id
 
 
-cdef inline bint is_ascii_token(const vocabulary_t* vocabulary, const lowered_t* store,
-                                int64_t id) noexcept nogil:
-    cdef const token_key_t* key = &vocabulary.keys[id]
-    cdef int64_t i
-    if key.size > 0:
-        return (key.ends.head | key.ends.tail) & <uint64_t> 0x8080808080808080 == 0
-    for i in range(-key.size):
-        if store.bytes[key.begin + i] >= 0x80:
-            return False
-    return True
+cdef inline bint is_ascii(const uint8_t* token, int64_t size) noexcept nogil:
+    """Past the token bytes are readable."""
+    cdef uint64_t seen = 0
+    cdef int64_t at = 0
+    while at + 8 < size:
+        seen |= load_8_bytes(token + at)
+        at += 8
+    seen |= load_8_bytes(token + at) << (8 * (8 - (size - at)))
+    return seen & <uint64_t> 0x8080808080808080 == 0
 
 
 cdef inline uint8_t last_of(uint64_t ending) noexcept nogil:
@@ -90,16 +89,16 @@ cdef inline int64_t strip_endings(uint64_t* ending, int64_t size) noexcept nogil
 cdef inline int64_t stem_of(vocabulary_t* vocabulary, lowered_t* store,
                             int64_t id) noexcept nogil:
     """Id of the light stem of an English word; -1 without memory."""
-    cdef const token_key_t* key = &vocabulary.keys[id]
-    cdef int64_t begin = key.begin, size = key.size if key.size > 0 else -key.size, stem_size
+    cdef span_t place = vocabulary.places[id]
+    cdef int64_t begin = place.begin, size = place.end - begin, stem_size
+    cdef const uint8_t* token = store.bytes + begin
     cdef uint64_t ending
-    if not is_ascii_token(vocabulary, store, id):
+    if not is_ascii(token, size):
         return id
     if size < 8:
-        ending = key.ends.tail << (8 * (8 - size))
+        ending = load_8_bytes(token) << (8 * (8 - size))
     else:
-        # Of a word past sixteen bytes the key has a digest.
-        ending = load_8_bytes(store.bytes + begin + size - 8)
+        ending = load_8_bytes(token + size - 8)
     if not 0x61 <= last_of(ending) <= 0x7A:
         return id
     stem_size = strip_endings(&ending, size)

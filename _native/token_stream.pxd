@@ -15,9 +15,9 @@ cdef extern from "byte_blocks.h" nogil:
 cdef enum:
     CHUNK_BYTES = 512      # text cut before its tokens are numbered
     # A chunk ends with the block that reaches CHUNK_BYTES, and may begin within a token: at most
-    # 512 + 63 + 3 bytes, a place per byte, one open from before and one closed at the end.
-    CHUNK_TOKENS = 300
-    CHUNK_EDGES = 680      # two per token, and what a block may write past its own
+    # 512 + 63 + 3 bytes, a place per byte, one open from before, one closed at the end, and what a
+    # block may write past its own.
+    CHUNK_EDGES = 680
     LOWERED_MARGIN = 80    # a whole block may be stored past the end, and words loaded past it
 
 

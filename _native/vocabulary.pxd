@@ -7,20 +7,18 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memset
 
 from primitives cimport (
-    folded_product, hash_t, int64_t, load_8_bytes, next_seed, reserve, token_t, uint8_t,
+    folded_product, hash_t, int64_t, next_seed, reserve, span_t, token_t, uint8_t,
     uint32_t, uint64_t,
 )
-from token_stream cimport CHUNK_TOKENS, begin_text, cut_chunk, cutter_t, lowered_t
+from token_stream cimport begin_text, cut_chunk, cutter_t, lowered_t
 
-cdef extern from *:
-    """
-    /* Masks of the lowest 0 to 8 bytes: a load where shifting takes five instructions. */
-    static const uint64_t low_bytes[9] = {
-        0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
-        0xffffffffffffffff,
-    };
-    """
-    const uint64_t low_bytes[9]
+cdef extern from "token_keys.h" nogil:
+    ctypedef struct token_key_t:
+        uint64_t head
+        uint64_t tail
+    token_key_t short_key(const uint8_t* token, int64_t minus_size) noexcept
+    token_key_t key_of_token(const uint8_t* token, int64_t size, hash_t seed) noexcept
+    bint is_same_key(token_key_t key, token_key_t other) noexcept
 
 cdef enum:
     MAX_IDS = 0x3FFFFFFF   # tokens or n-grams that one row may hold
@@ -28,27 +26,18 @@ cdef enum:
     NO_TOKEN = -1          # a free slot
 
 
-cdef struct ends_t:
-    uint64_t head      # first eight bytes, zero-padded
-    uint64_t tail      # last eight bytes of a longer token; a digest of one past sixteen bytes
-
-
-cdef struct token_key_t:
-    ends_t ends
-    int64_t begin      # in the lowered bytes
-    int64_t size       # in bytes; negative for a token past sixteen, whose key is not all of it
-
-
 cdef struct vocabulary_t:
-    # A slot holds the id of a token, or NO_TOKEN. Keys lie densely by id.
+    # A slot holds the id of a token, or NO_TOKEN. Keys and places lie densely by id, with room for
+    # one more than there are.
     token_t* slots
     int64_t n_slots            # in use, a power of two; half of them are filled at most
     int64_t n_allocated        # at least ``n_slots``
     hash_t seed                # of this table; moves on when a probe runs too long
     hash_t second_seed
-    token_key_t* keys          # by id, from the second key allocated on
-    token_key_t* allocated     # the first has no size, so that no token equals it: of free slots
-    int64_t capacity
+    token_key_t* keys
+    int64_t keys_capacity
+    span_t* places             # in the lowered bytes
+    int64_t places_capacity
     int64_t n_tokens
 
 
@@ -76,11 +65,12 @@ cdef inline int lay_out_slots(vocabulary_t* vocabulary, int64_t n_slots) noexcep
     together.
     """
     cdef token_t* slots
-    if reserve(<void**> &vocabulary.allocated, &vocabulary.capacity, n_slots // 2 + 2,
+    if reserve(<void**> &vocabulary.keys, &vocabulary.keys_capacity, n_slots // 2 + 1,
                sizeof(token_key_t)):
         return -1
-    vocabulary.allocated[0].size = 0
-    vocabulary.keys = vocabulary.allocated + 1
+    if reserve(<void**> &vocabulary.places, &vocabulary.places_capacity, n_slots // 2 + 1,
+               sizeof(span_t)):
+        return -1
     if n_slots > vocabulary.n_allocated:
         slots = <token_t*> malloc(<size_t> n_slots * sizeof(token_t))
         if slots == NULL:
@@ -101,66 +91,29 @@ cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noex
 
 cdef inline void close_vocabulary(vocabulary_t* vocabulary) noexcept nogil:
     free(vocabulary.slots)
-    free(vocabulary.allocated)
+    free(vocabulary.keys)
+    free(vocabulary.places)
 
 
-cdef inline uint64_t digest_token(const uint8_t* token, int64_t size, hash_t seed) noexcept nogil:
-    """Digest of the bytes of a token past sixteen, but for its first eight."""
-    cdef uint64_t digest = seed
-    cdef int64_t at
-    for at in range(8, size - 8, 8):
-        digest = folded_product(digest ^ load_8_bytes(token + at),
-                                <uint64_t> 0xD6E8FEB86659FD93)
-    return folded_product(load_8_bytes(token + size - 8) ^ digest,
-                          <uint64_t> 0xA0761D6478BD642F)
-
-
-cdef inline ends_t ends_of(const uint8_t* token, int64_t size) noexcept nogil:
-    """The first and the last eight bytes of a token.
-
-    Eight bytes past the token are readable (LOWERED_MARGIN), so a short one is loaded whole and
-    masked instead of copied byte by byte; no branch depends on the length.
-    """
-    cdef int64_t width = size if size < 8 else 8
-    cdef uint64_t mask = low_bytes[width]
-    cdef ends_t ends
-    ends.head = load_8_bytes(token) & mask
-    ends.tail = load_8_bytes(token + size - width) & mask
-    return ends
-
-
-cdef inline void make_key(const uint8_t* lowered, int64_t begin, int64_t size, hash_t seed,
-                          token_key_t* key) noexcept nogil:
-    """Set out what tells one token from another: all of it up to sixteen bytes, else a digest."""
-    cdef const uint8_t* token = lowered + begin
-    key.ends = ends_of(token, size)
-    key.begin = begin
-    key.size = size
-    if size > 16:
-        key.ends.tail = digest_token(token, size, seed)
-        key.size = -size
-
-
-cdef inline int64_t home_slot(ends_t ends, int64_t size, hash_t seed, hash_t second_seed,
+cdef inline int64_t home_slot(token_key_t key, hash_t seed, hash_t second_seed,
                               uint64_t slot_mask) noexcept nogil:
-    return <int64_t> (folded_product(
-        ends.head ^ seed, (ends.tail ^ second_seed) + <uint64_t> size) & slot_mask)
+    return <int64_t> (folded_product(key.head ^ seed, key.tail ^ second_seed) & slot_mask)
 
 
 cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lowered,
                                    int64_t n_slots) noexcept nogil:
     """Lay all tokens out over ``n_slots`` under the next seed; 0, or -1 without memory."""
     cdef int64_t id, slot, probes = 0
-    cdef token_key_t* key
+    cdef span_t place
     while True:
         if lay_out_slots(vocabulary, n_slots):
             return -1
         seed_vocabulary(vocabulary, vocabulary.second_seed)
         for id in range(vocabulary.n_tokens):
-            key = &vocabulary.keys[id]
-            make_key(lowered.bytes, key.begin, key.size if key.size > 0 else -key.size,
-                     vocabulary.seed, key)
-            slot = home_slot(key.ends, key.size, vocabulary.seed, vocabulary.second_seed,
+            place = vocabulary.places[id]
+            vocabulary.keys[id] = key_of_token(lowered.bytes + place.begin, place.end - place.begin,
+                                               vocabulary.seed)
+            slot = home_slot(vocabulary.keys[id], vocabulary.seed, vocabulary.second_seed,
                              <uint64_t> (n_slots - 1))
             probes = 0
             while vocabulary.slots[slot] != NO_TOKEN:
@@ -174,72 +127,37 @@ cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lo
         n_slots *= 2
 
 
-cdef struct chunk_t:
-    # Of the tokens that are not the one in their home slot.
-    uint64_t heads[CHUNK_TOKENS]
-    uint64_t tails[CHUNK_TOKENS]
-    int64_t homes[CHUNK_TOKENS]
-    int64_t others[CHUNK_TOKENS]    # which they are
+cdef inline bint is_token(const vocabulary_t* vocabulary, const lowered_t* lowered, int64_t id,
+                          token_key_t key, span_t place) noexcept nogil:
+    """The two tokens have the same bytes, not just keys that are alike."""
+    cdef int64_t size = place.end - place.begin
+    cdef span_t known
+    if not is_same_key(vocabulary.keys[id], key):
+        return False
+    known = vocabulary.places[id]
+    return size <= 16 or (known.end - known.begin == size and memcmp(
+        lowered.bytes + known.begin, lowered.bytes + place.begin, <size_t> size) == 0)
 
 
-cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const uint8_t* text,
-                                   const int64_t* edges, Py_ssize_t n_tokens, chunk_t* chunk,
-                                   token_t* ids) noexcept nogil:
-    """Ids of the tokens that stand in the slots that they would like to stand in.
-
-    Returns how many of the ``others`` there are, every token past sixteen bytes among them.
-    """
-    # In locals: the compiler cannot know that no store of the loop changes them.
-    cdef uint64_t slot_mask = <uint64_t> (vocabulary.n_slots - 1)
-    cdef hash_t seed = vocabulary.seed, second_seed = vocabulary.second_seed
-    cdef const token_t* slots = vocabulary.slots
-    cdef const token_key_t* keys = vocabulary.keys
-    cdef const token_key_t* known
-    cdef int64_t begin, size, home
-    cdef ends_t ends
-    cdef token_t id
-    cdef Py_ssize_t n_others = 0, i
-    for i in range(n_tokens):
-        begin = edges[2 * i]
-        size = edges[2 * i + 1] - begin
-        ends = ends_of(text + begin, size)
-        home = home_slot(ends, size, seed, second_seed, slot_mask)
-        id = slots[home]
-        known = &keys[id]
-        ids[i] = id
-        # Written always and kept where the token is another.
-        chunk.heads[n_others] = ends.head
-        chunk.tails[n_others] = ends.tail
-        chunk.homes[n_others] = home
-        chunk.others[n_others] = i
-        n_others += ((known.ends.head ^ ends.head) | (known.ends.tail ^ ends.tail)
-                     | <uint64_t> (known.size ^ size)) != 0
-    return n_others
-
-
-cdef inline bint is_token(const lowered_t* lowered, const token_key_t* known,
-                          const token_key_t* key) noexcept nogil:
-    """The two keys are of the same bytes, not just alike."""
-    return known.ends.head == key.ends.head and (
-        known.ends.tail == key.ends.tail) and known.size == key.size and (
-        key.size > 0 or memcmp(lowered.bytes + known.begin, lowered.bytes + key.begin,
-                               <size_t> -key.size) == 0)
-
-
-cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowered,
-                                 const token_key_t* key, int64_t slot) noexcept nogil:
-    """Id of one token, a new one if need be, probing from its home slot; -1 without memory."""
+cdef inline int64_t number_bytes(vocabulary_t* vocabulary, const lowered_t* lowered,
+                                 int64_t begin, int64_t size) noexcept nogil:
+    """Id of the token of some of the lowered bytes, a new one if need be; -1 without memory."""
+    cdef span_t place = span_t(begin, begin + size)
+    cdef token_key_t key = key_of_token(lowered.bytes + begin, size, vocabulary.seed)
+    cdef int64_t slot = home_slot(key, vocabulary.seed, vocabulary.second_seed,
+                                  <uint64_t> (vocabulary.n_slots - 1))
     cdef int64_t probes = 0, id
     while vocabulary.slots[slot] != NO_TOKEN:
         id = vocabulary.slots[slot]
-        if is_token(lowered, &vocabulary.keys[id], key):
+        if is_token(vocabulary, lowered, id, key, place):
             return id
         slot = (slot + 1) & (vocabulary.n_slots - 1)
         probes += 1
     id = vocabulary.n_tokens
     if id > MAX_IDS:
         return -1
-    vocabulary.keys[id] = key[0]
+    vocabulary.keys[id] = key
+    vocabulary.places[id] = place
     vocabulary.n_tokens = id + 1
     vocabulary.slots[slot] = <token_t> id
     # Growth comes first: reseeding a table that is half full would leave no room for the next key.
@@ -250,16 +168,6 @@ cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowe
         if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):
             return -1
     return id
-
-
-cdef inline int64_t number_bytes(vocabulary_t* vocabulary, const lowered_t* lowered,
-                                 int64_t begin, int64_t size) noexcept nogil:
-    """Id of the token of some of the lowered bytes; -1 without memory."""
-    cdef token_key_t key
-    make_key(lowered.bytes, begin, size, vocabulary.seed, &key)
-    return number_token(vocabulary, lowered, &key, home_slot(
-        key.ends, key.size, vocabulary.seed, vocabulary.second_seed,
-        <uint64_t> (vocabulary.n_slots - 1)))
 
 
 cdef inline int make_room(vocabulary_t* vocabulary, const lowered_t* lowered,
@@ -273,31 +181,43 @@ cdef inline int make_room(vocabulary_t* vocabulary, const lowered_t* lowered,
     return rebuild_vocabulary(vocabulary, lowered, n_slots) if n_slots > vocabulary.n_slots else 0
 
 
-cdef inline Py_ssize_t add_new(vocabulary_t* vocabulary, const chunk_t* chunk, int64_t base,
-                               const int64_t* edges, Py_ssize_t i, Py_ssize_t n_others,
-                               token_t* ids) noexcept nogil:
-    """Number the others from ``i`` on that are new at sight: their home slot is free.
+cdef inline Py_ssize_t number_at_sight(vocabulary_t* vocabulary, const uint8_t* lowered,
+                                       int64_t base, const int64_t* edges, Py_ssize_t i,
+                                       Py_ssize_t n_tokens, token_t* ids) noexcept nogil:
+    """Number tokens from ``i`` on, up to one past sixteen bytes or one whose slot is another's.
 
-    Returns the first that is not.
+    Returns which that is. Whether a token is new is no branch, since a processor cannot guess it:
+    key and place are written always, and kept where it is.
     """
+    # In locals: the compiler cannot know that no store of the loop changes them.
+    cdef uint64_t slot_mask = <uint64_t> (vocabulary.n_slots - 1)
+    cdef hash_t seed = vocabulary.seed, second_seed = vocabulary.second_seed
     cdef token_t* slots = vocabulary.slots
     cdef token_key_t* keys = vocabulary.keys
-    cdef int64_t id = vocabulary.n_tokens, other, begin, size, home
-    while i < n_others:
-        other = chunk.others[i]
-        home = chunk.homes[i]
-        begin = edges[2 * other]
-        size = edges[2 * other + 1] - begin
-        if size > 16 or slots[home] != NO_TOKEN:
+    cdef span_t* places = vocabulary.places
+    cdef int64_t n_known = vocabulary.n_tokens, known, id, begin, end, minus_size
+    cdef token_key_t key
+    cdef token_t* slot
+    while i < n_tokens:
+        begin = base + edges[2 * i]
+        end = base + edges[2 * i + 1]
+        minus_size = begin - end
+        if minus_size < -16:
             break
-        keys[id].ends.head = chunk.heads[i]
-        keys[id].ends.tail = chunk.tails[i]
-        keys[id].begin = base + begin
-        keys[id].size = size
-        ids[other] = slots[home] = <token_t> id
-        id += 1
+        key = short_key(lowered + begin, minus_size)
+        slot = slots + home_slot(key, seed, second_seed, slot_mask)
+        keys[n_known] = key
+        places[n_known].begin = begin
+        places[n_known].end = end
+        # Read without a sign, a free slot has more than any id.
+        known = <uint32_t> slot[0]
+        id = min(known, n_known)
+        if not is_same_key(keys[id], key):
+            break
+        n_known += known >> 31
+        slot[0] = ids[i] = <token_t> id
         i += 1
-    vocabulary.n_tokens = id
+    vocabulary.n_tokens = n_known
     return i
 
 
@@ -307,29 +227,20 @@ cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered
     """Ids of a chunk's tokens, new ones in order of first appearance; 0, or -1 without memory.
 
     ``edges`` are counted from ``base`` on in the lowered bytes.
-    Two loops, so that no branch depends on whether a token is known, which a processor cannot
-    guess: the tokens found at home, then the others, of which nearly all are new.
     """
-    cdef chunk_t chunk
-    cdef Py_ssize_t n_others, i = 0
-    cdef int64_t id, other
-    cdef hash_t seed
+    cdef Py_ssize_t i = 0
+    cdef int64_t id
     if make_room(vocabulary, lowered, vocabulary.n_tokens + n_tokens):
         return -1
-    n_others = match_homes(vocabulary, lowered.bytes + base, edges, n_tokens, &chunk, ids)
-    seed = vocabulary.seed
     while True:
-        # Another seed means that the table was laid out anew under way.
-        if vocabulary.seed == seed:
-            i = add_new(vocabulary, &chunk, base, edges, i, n_others, ids)
-        if i == n_others:
+        i = number_at_sight(vocabulary, lowered.bytes, base, edges, i, n_tokens, ids)
+        if i == n_tokens:
             return 0
-        other = chunk.others[i]
-        id = number_bytes(vocabulary, lowered, base + edges[2 * other],
-                          edges[2 * other + 1] - edges[2 * other])
+        id = number_bytes(vocabulary, lowered, base + edges[2 * i],
+                          edges[2 * i + 1] - edges[2 * i])
         if id < 0:
             return -1
-        ids[other] = <token_t> id
+        ids[i] = <token_t> id
         i += 1
 
 

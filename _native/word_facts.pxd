@@ -63,7 +63,7 @@ cdef extern from "word_tables.h" nogil:
         uint8_t ordinal
         uint8_t power
         uint8_t size
-    const word_facts_t* word_facts(uint64_t head, uint64_t tail, int64_t size) noexcept
+    const word_facts_t* word_facts(uint64_t head, uint64_t tail) noexcept
 
 
 # --------------------------------------------------------------------------- words one to twelve
@@ -79,7 +79,7 @@ cdef inline uint64_t packed_letters(const uint8_t* word, int64_t size) noexcept 
 
 cdef inline bint is_counting_word(const uint8_t* word, int64_t size) noexcept nogil:
     """One of the words from one to twelve, in any case."""
-    cdef uint64_t packed
+    cdef uint64_t filler
     cdef const word_facts_t* facts
     cdef int64_t i
     if not 1 <= size <= 8:
@@ -87,8 +87,8 @@ cdef inline bint is_counting_word(const uint8_t* word, int64_t size) noexcept no
     for i in range(size):
         if not 0x61 <= word[i] | 0x20 <= 0x7A:
             return False
-    packed = packed_letters(word, size)
-    facts = word_facts(packed, packed, size)
+    filler = ~<uint64_t> 0 << (8 * size) if size < 8 else 0
+    facts = word_facts(packed_letters(word, size) | filler, ~<uint64_t> 0)
     return facts != NULL and facts.kinds & WORD_COUNTING != 0
 
 

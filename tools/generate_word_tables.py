@@ -103,6 +103,7 @@ ROLES = (
 )
 
 MAX_WORD = 16  # bytes: head and tail hold no more
+FILLER = b"\xff"  # behind a shorter word
 MAX_ABBREVIATION = 6
 
 # A word's hash is (head * HEAD_FACTOR) ^ (tail * TAIL_FACTOR), whose upper 26 bits are read: 12 of
@@ -206,7 +207,7 @@ typedef struct {{
     word_facts_t facts;
 }} word_entry_t;
 
-/* Entry 0 is no word: empty places of word_slots lead to it. */
+/* Entry 0 has the key of no word: empty places of word_slots lead to it. */
 #define N_WORDS {n_words}
 static const word_entry_t word_entries[N_WORDS + 1] = {{
 {entry_rows}
@@ -250,11 +251,11 @@ static inline int may_have_facts(uint64_t head, uint64_t tail) {{
 }}
 
 /* What is known of a word in normal form, NULL if it is in no list. head is its first 8 bytes and
- * tail its last 8, little-endian and filled up with zeros; both are the whole of a shorter word.
- * size must be from 1 to {max_word}: longer words are in no list. */
-static inline const word_facts_t *word_facts(uint64_t head, uint64_t tail, int64_t size) {{
+ * tail those behind, little-endian and filled up with bytes 0xff: a token_key_t. No list has words
+ * of more than {max_word} bytes. */
+static inline const word_facts_t *word_facts(uint64_t head, uint64_t tail) {{
     const word_entry_t *entry = &word_entries[word_slot(word_hash(head, tail)) & {number_mask:#x}];
-    if (entry->head != head || entry->tail != tail || entry->facts.size != size)
+    if (entry->head != head || entry->tail != tail)
         return NULL;
     return &entry->facts;
 }}
@@ -279,11 +280,11 @@ class Word:
 
     @property
     def head(self) -> int:
-        return int.from_bytes(self.data[:8], "little")
+        return int.from_bytes(self.data.ljust(MAX_WORD, FILLER)[:8], "little")
 
     @property
     def tail(self) -> int:
-        return int.from_bytes(self.data[-8:], "little")
+        return int.from_bytes(self.data.ljust(MAX_WORD, FILLER)[8:], "little")
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +479,9 @@ def render_content(lists: Lists) -> str:
             f"{int.from_bytes(text.encode(), 'little'):#x}" for text in abbreviations
         ),
         n_words=len(words),
-        entry_rows=rows(["{0,0,{0,0,0,0,0,0,0}}", *(entry(word, number_texts) for word in words)]),
+        entry_rows=rows(
+            ["{UINT64_MAX,0,{0,0,0,0,0,0,0}}", *(entry(word, number_texts) for word in words)]
+        ),
         mark_bits=MARK_BITS,
         number_bits=NUMBER_BITS,
         n_places=len(table.slots),

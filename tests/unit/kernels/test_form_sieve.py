@@ -16,10 +16,10 @@ LISTS = Path(__file__).resolve().parents[3] / "tools" / "word_lists" / "stop_wor
 WRAPPERS = """
 #include <stdlib.h>
 #include "form_sieve.h"
-void sift(const uint64_t *keys, int64_t n, int one_by_one, uint8_t *forms, int32_t *raws,
-          int32_t *listed, int32_t *ending, int64_t *counts) {
+void sift(const token_key_t *keys, const int64_t *places, int64_t n, int one_by_one, uint8_t *forms,
+          int32_t *raws, int32_t *listed, int32_t *ending, int64_t *counts) {
     const word_facts_t **facts = malloc(sizeof(*facts) * (size_t)(n + 1));
-    form_sieve_t sieve = {keys, (form_t *)forms, raws, facts, listed, ending, 0, 0};
+    form_sieve_t sieve = {keys, places, (form_t *)forms, raws, facts, listed, ending, 0, 0};
     if (one_by_one) sift_one_by_one(&sieve, 0, n);
     else sift_forms(&sieve, n);
     counts[0] = sieve.n_listed;
@@ -37,20 +37,22 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return ctypes.CDLL(str(compiled(WRAPPERS, tmp_path_factory.mktemp("sieve"), "-O3")))
 
 
-def key_of(word: str) -> tuple[int, int, int, int]:
+def key_of(word: str) -> bytes:
+    """As token_keys.h has it; past sixteen bytes a mark and what may be a digest."""
     data = word.encode()
-    head, tail = (int.from_bytes(part, "little") for part in (data[:8], data[-8:]))
-    # Past sixteen bytes the tail is a digest, and the size negative.
-    return (head, tail, 77, len(data) if len(data) <= 16 else -len(data))
+    return data.ljust(16, b"\xff") if len(data) <= 16 else data[:8] + b"\xff\xfedigest"
 
 
 def sift(library: ctypes.CDLL, words: list[str], one_by_one: bool) -> Sifted:
     """Forms, raw forms, words that a list may have, and words that may have an ending."""
     n = len(words)
-    keys = (ctypes.c_uint64 * (4 * n))(*(part % 2**64 for word in words for part in key_of(word)))
+    keys = b"".join(map(key_of, words))
+    places = (ctypes.c_int64 * (2 * n))(
+        *(end for word in words for end in (7, 7 + len(word.encode())))
+    )
     forms, raws = ctypes.create_string_buffer(8 * n), (ctypes.c_int32 * n)()
     listed, ending, counts = (ctypes.c_int32 * n)(), (ctypes.c_int32 * n)(), (ctypes.c_int64 * 3)()
-    library.sift(keys, ctypes.c_int64(n), one_by_one, forms, raws, listed, ending, counts)
+    library.sift(keys, places, ctypes.c_int64(n), one_by_one, forms, raws, listed, ending, counts)
     assert counts[2] == n, "facts of some words were left as they were"
     return (
         forms.raw,

@@ -146,10 +146,9 @@ def next_seed(seed: int) -> int:
 
 def home_slot(token: str, n_slots: int) -> int:
     """Where a token of at most sixteen letters goes under COLLIDER, as vocabulary.pxd has it."""
-    head = int.from_bytes(token[:8].encode(), "little")
-    tail = int.from_bytes(token[-8:].encode(), "little")
-    second = ((tail ^ next_seed(COLLIDER)) + len(token)) % 2**64
-    return folded_product(head ^ COLLIDER, second) % n_slots
+    key = token.encode().ljust(16, b"\xff")
+    head, tail = (int.from_bytes(half, "little") for half in (key[:8], key[8:]))
+    return folded_product(head ^ COLLIDER, tail ^ next_seed(COLLIDER)) % n_slots
 
 
 def check_half_full(n_before: int) -> None:

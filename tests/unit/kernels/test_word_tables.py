@@ -52,9 +52,9 @@ int is_latin(int language) { return language_is_latin[language]; }
 int n_number_texts(void) { return N_NUMBER_TEXTS; }
 int abbreviation(const char *letters, int size) { return is_abbreviation(letters, size); }
 int und_and_en(void) { return LANGUAGE_UND * 1000 + LANGUAGE_EN; }
-int facts(uint64_t head, uint64_t tail, int64_t size, uint64_t *languages, uint64_t *roles,
-          int *kinds, const char **number, int *ordinal, int *power) {
-    const word_facts_t *found = word_facts(head, tail, size);
+int facts(uint64_t head, uint64_t tail, uint64_t *languages, uint64_t *roles, int *kinds,
+          const char **number, int *ordinal, int *power) {
+    const word_facts_t *found = word_facts(head, tail);
     if (!found)
         return 0;
     *languages = found->stop_languages;
@@ -63,7 +63,7 @@ int facts(uint64_t head, uint64_t tail, int64_t size, uint64_t *languages, uint6
     *ordinal = found->ordinal;
     *power = found->power;
     *number = found->number ? number_texts[found->number - 1] : NULL;
-    return found->size == size;
+    return found->size;
 }
 """
 
@@ -75,6 +75,11 @@ class Facts(NamedTuple):
     roles: frozenset[str] = frozenset()
     ordinal: int = 0
     power: int = 0
+
+
+def key_of(word: str) -> bytes:
+    """As token_keys.h has it."""
+    return word.encode().ljust(MAX_WORD, b"\xff")
 
 
 class Library:
@@ -90,17 +95,16 @@ class Library:
         )
         self.roles = {name: 1 << int(bit) for name, bit in shifts}
 
-    def look_up(self, head: int, tail: int, size: int) -> Facts | None:
+    def look_up(self, key: bytes) -> Facts | None:
         languages, roles, number = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_char_p()
         kinds, ordinal, power = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
         found = self.call.facts(
-            ctypes.c_uint64(head),
-            ctypes.c_uint64(tail),
-            ctypes.c_int64(size),
+            *(ctypes.c_uint64(int.from_bytes(half, "little")) for half in (key[:8], key[8:])),
             *map(ctypes.byref, (languages, roles, kinds, number, ordinal, power)),
         )
         if not found:
             return None
+        assert found == len(key.rstrip(b"\xff")), "a word of another size"
         return Facts(
             languages=frozenset(
                 code for bit, code in enumerate(self.codes) if languages.value >> bit & 1
@@ -113,9 +117,7 @@ class Library:
         )
 
     def facts(self, word: str) -> Facts | None:
-        data = word.encode()
-        head, tail = (int.from_bytes(part, "little") for part in (data[:8], data[-8:]))
-        return self.look_up(head, tail, len(data))
+        return self.look_up(key_of(word))
 
     def is_abbreviation(self, letters: str) -> bool:
         return bool(self.call.abbreviation(letters.encode(), len(letters)))
@@ -226,20 +228,18 @@ def test_other_words_are_not_found(library: Library, known: dict[str, Facts]) ->
     assert [word for word in sorted(others) if library.facts(word)] == []
 
 
-def test_head_tail_and_size_are_all_compared(library: Library, known: dict[str, Facts]) -> None:
-    for word in known:
-        data = word.encode()
-        head, tail = (int.from_bytes(part, "little") for part in (data[:8], data[-8:]))
-        for bit in (0, 7, 33, 63):
-            assert library.look_up(head ^ 1 << bit, tail, len(data)) is None
-            assert library.look_up(head, tail ^ 1 << bit, len(data)) is None
-        for size in {len(data) - 1, len(data) + 1} & set(range(1, MAX_WORD + 1)):
-            assert library.look_up(head, tail, size) is None
+def test_all_bits_of_a_key_are_compared(library: Library, known: dict[str, Facts]) -> None:
+    keys = set(map(key_of, known))
+    for key in keys:
+        bits = int.from_bytes(key, "little")
+        for bit in (0, 7, 33, 63, 64, 71, 97, 127):
+            other = (bits ^ 1 << bit).to_bytes(MAX_WORD, "little")
+            assert other in keys or library.look_up(other) is None
 
 
 def test_empty_places_lead_nowhere(library: Library) -> None:
-    """Entry 0 has head, tail and size 0, which no word has."""
-    assert all(library.look_up(0, 0, size) is None for size in range(1, MAX_WORD + 1))
+    """Entry 0 has the key of no word."""
+    assert library.look_up(bytes(MAX_WORD)) is library.look_up(key_of("")) is None
 
 
 def test_number_texts_are_used(library: Library) -> None:
