@@ -14,10 +14,7 @@ cdef extern from "portable.h" nogil:
     int count_trailing_zeros(uint64_t word) noexcept
 
 cdef enum:
-    # Flags of a token of the context.
-    REPEATS = 1                # it occurs more than once
-    PROBED = 2                 # a probe may have it
-    FLAGS_MARGIN = 72          # so many are looked at past the last token
+    WORD_BITS = 64
 
 
 cdef struct pairs_t:
@@ -27,8 +24,6 @@ cdef struct pairs_t:
 
 
 cdef struct bigrams_t:
-    uint8_t* flags             # of the tokens of the context at hand
-    int64_t flags_capacity
     pairs_t repeated           # both tokens occur more than once
     pairs_t probed             # a probe may have both tokens
     pair_set_t distinct
@@ -41,80 +36,75 @@ cdef inline void seed_bigrams(bigrams_t* bigrams, hash_t seed) noexcept nogil:
 
 
 cdef inline void close_bigrams(bigrams_t* bigrams) noexcept nogil:
-    free(bigrams.flags)
     free(bigrams.repeated.items)
     free(bigrams.probed.items)
     close_pairs(&bigrams.distinct)
     free(bigrams.known)
 
 
-cdef inline int flag_tokens(bigrams_t* bigrams, const token_t* tokens, int64_t n_tokens,
-                            const tally_t* counts, token_t n_probe_tokens) noexcept nogil:
-    """REPEATS and PROBED of each token; 0, or -1 without memory."""
-    cdef const uint64_t* cells = counts.cells
-    cdef uint64_t once = counts.stamp + 1
-    cdef uint8_t* flags
-    cdef int64_t i
-    if reserve(<void**> &bigrams.flags, &bigrams.flags_capacity, n_tokens + FLAGS_MARGIN, 1):
-        return -1
-    flags = bigrams.flags
-    for i in range(n_tokens):
-        flags[i] = REPEATS * (cells[tokens[i]] > once) | PROBED * (tokens[i] < n_probe_tokens)
-    memset(flags + n_tokens, 0, FLAGS_MARGIN)
-    return 0
-
-
-cdef inline uint64_t lowest_bits(uint64_t bytes_) noexcept nogil:
-    """The lowest bit of each of eight bytes, side by side."""
-    return (bytes_ & <uint64_t> 0x0101010101010101) * <uint64_t> 0x0102040810204080 >> 56
-
-
 cdef inline int add_marked(pairs_t* pairs, const token_t* tokens, uint64_t marks) noexcept nogil:
     """Add the bigrams that begin at the set bits; 0, or -1 without memory."""
+    cdef int64_t size = pairs.size
+    cdef uint64_t* items
     cdef uint64_t adjacent
-    if reserve(<void**> &pairs.items, &pairs.capacity, pairs.size + 64, sizeof(uint64_t)):
+    if reserve(<void**> &pairs.items, &pairs.capacity, size + WORD_BITS, sizeof(uint64_t)):
         return -1
+    items = pairs.items
     while marks:
         adjacent = load_8_bytes(<const uint8_t*> (tokens + count_trailing_zeros(marks)))
-        pairs.items[pairs.size] = adjacent << 32 | adjacent >> 32
-        pairs.size += 1
+        items[size] = adjacent << 32 | adjacent >> 32
+        size += 1
         marks &= marks - 1
+    pairs.size = size
     return 0
 
 
-cdef inline int sift_bigrams(bigrams_t* bigrams, const token_t* tokens,
-                             int64_t n_tokens) noexcept nogil:
-    """List those of two repeated tokens and those of two probed ones; 0, or -1 without memory."""
-    cdef uint64_t both, probed, repeated
-    cdef int64_t first
-    cdef int i
+cdef inline int sift_bigrams(bigrams_t* bigrams, const token_t* tokens, int64_t n_tokens,
+                             const tally_t* counts, token_t n_probe_tokens) noexcept nogil:
+    """List those of two repeated tokens and those of two that probes may have; 0, or -1.
+
+    From the end on: what is known of a word's first token is what the word before it wants.
+    """
+    cdef const uint64_t* cells = counts.cells
+    cdef uint64_t once = counts.stamp + 1, probed, repeated, probed_behind = 0, repeated_behind = 0
+    cdef int64_t first = n_tokens - 1 & ~<int64_t> (WORD_BITS - 1), i = n_tokens
+    cdef int k
     bigrams.repeated.size = bigrams.probed.size = 0
-    for first in range(0, n_tokens, 64):
+    while first >= 0:
         probed = repeated = 0
-        for i in range(0, 64, 8):
-            both = load_8_bytes(bigrams.flags + first + i) & load_8_bytes(
-                bigrams.flags + first + i + 1)
-            repeated |= lowest_bits(both) << i
-            probed |= lowest_bits(both >> 1) << i
-        if add_marked(&bigrams.repeated, tokens + first, repeated) or add_marked(
-                &bigrams.probed, tokens + first, probed):
+        while i & 3:
+            i -= 1
+            repeated = 2 * repeated + (cells[tokens[i]] > once)
+            probed = 2 * probed + (tokens[i] < n_probe_tokens)
+        while i > first:
+            i -= 4
+            for k in range(3, -1, -1):
+                repeated = 2 * repeated + (cells[tokens[i + k]] > once)
+                probed = 2 * probed + (tokens[i + k] < n_probe_tokens)
+        if add_marked(&bigrams.repeated, tokens + first,
+                      repeated & (repeated >> 1 | repeated_behind)) or add_marked(
+                          &bigrams.probed, tokens + first, probed & (probed >> 1 | probed_behind)):
             return -1
+        repeated_behind = repeated << (WORD_BITS - 1)
+        probed_behind = probed << (WORD_BITS - 1)
+        first -= WORD_BITS
     return 0
 
 
 cdef inline int64_t find_known(bigrams_t* bigrams, const grams_t* grams,
                                tally_t* tally) noexcept nogil:
     """Set out the ids of the probed bigrams that are numbered, each once; how many, or -1."""
-    cdef int64_t n_ids = grams.n_grams, n_probed = bigrams.probed.size, n_known = 0, n_others = 0
-    cdef int64_t i, id
+    cdef int64_t n_probed = bigrams.probed.size, n_known = 0, n_others = 0, i, other
+    cdef uint64_t n_ids = <uint64_t> grams.n_grams, id, miss
     cdef uint64_t* pairs = bigrams.probed.items
+    # In locals: the compiler cannot know that no store of the loop changes them.
+    cdef grams_t numbered = grams[0]
     cdef uint64_t stamp, pair
     cdef uint64_t* cells
     cdef token_t* known
     cdef const gram_slot_t* found
-    cdef bint is_used, is_hit
     # No bigram has the id ``n_ids``: it stands for all that are not numbered.
-    if begin_tally(tally, n_ids + 1):
+    if begin_tally(tally, grams.n_grams + 1):
         return -1
     if reserve(<void**> &bigrams.known, &bigrams.known_capacity, n_probed + 1, sizeof(token_t)):
         return -1
@@ -123,22 +113,23 @@ cdef inline int64_t find_known(bigrams_t* bigrams, const grams_t* grams,
     for i in range(n_probed):
         # No branch: whether a probe has the bigram cannot be guessed.
         pair = pairs[i]
-        found = &grams.slots[gram_slot(grams, pair)]
-        is_used = found.serial >= grams.first_serial
-        is_hit = is_used & (found.pair == pair)
-        id = found.serial - grams.first_serial if is_hit else n_ids
+        found = &numbered.slots[gram_slot(&numbered, pair)]
+        # Of a slot that is free, far above all ids.
+        id = <uint64_t> (<int64_t> found.serial - numbered.first_serial)
+        miss = found.pair != pair
+        # Not in its home slot, if it is numbered at all. The list is written over itself.
+        pairs[n_others] = pair
+        n_others += miss & ~(id >> 63)
+        id = min(id | (0 - miss), n_ids)
         known[n_known] = <token_t> id
         n_known += cells[id] < stamp
         cells[id] = stamp
-        # Not in its home slot, if it is numbered at all. The list is written over itself.
-        pairs[n_others] = pair
-        n_others += is_used & (found.pair != pair)
     for i in range(n_others):
-        id = find_gram(grams, pairs[i])
-        if id >= 0 and cells[id] < stamp:
-            known[n_known] = <token_t> id
+        other = find_gram(grams, pairs[i])
+        if other >= 0 and cells[other] < stamp:
+            known[n_known] = <token_t> other
             n_known += 1
-            cells[id] = stamp
+            cells[other] = stamp
     return n_known
 
 

@@ -1,5 +1,5 @@
 """One context after the other against a row's probes: shared n-grams, best overlaps."""
-from bigrams cimport bigrams_t, count_bigrams, find_known, flag_tokens, sift_bigrams
+from bigrams cimport bigrams_t, count_bigrams, find_known, sift_bigrams
 from ngram_sets cimport begin_tally, grams_t, jaccard, join_grams, tally_ids, tally_t
 from primitives cimport int32_t, int64_t, reserve, token_t, uint64_t
 from probes cimport (
@@ -94,9 +94,7 @@ cdef inline int share_bigrams(
     """The context's distinct bigrams and those that each probe has; 0, or -1 without memory."""
     cdef bigrams_t* bigrams = &probes.bigrams
     cdef int64_t n_known
-    if flag_tokens(bigrams, tokens, n_tokens, counts, <token_t> probes.kinds[0].n_ids):
-        return -1
-    if sift_bigrams(bigrams, tokens, n_tokens):
+    if sift_bigrams(bigrams, tokens, n_tokens, counts, <token_t> probes.kinds[0].n_ids):
         return -1
     kind.n_context = count_bigrams(bigrams, n_tokens)
     n_known = find_known(bigrams, grams, tally)

@@ -160,17 +160,20 @@ cdef inline Py_ssize_t tally_ids(tally_t* tally, const token_t* ids, Py_ssize_t 
     """Count ids and write the distinct ones in order of first appearance; how many there are."""
     cdef uint64_t stamp = tally.stamp, cell
     cdef uint64_t* cells = tally.cells
-    cdef Py_ssize_t n_distinct = 0, i
-    cdef token_t id
-    cdef bint fresh
-    for i in range(n_ids):
-        id = ids[i]
-        cell = cells[id]
-        # Written always and kept when fresh: no branch for the processor to guess wrong.
-        fresh = cell < stamp
-        distinct[n_distinct] = id
-        n_distinct += fresh
-        cells[id] = (stamp if fresh else cell) + 1
+    cdef Py_ssize_t n_distinct = 0, n_fours = n_ids - n_ids % 4, i, k
+    # Written always and kept when fresh: no branch for the processor to guess wrong. By fours: a
+    # loop of so little takes longer than what it does.
+    for i in range(0, n_fours, 4):
+        for k in range(4):
+            cell = cells[ids[i + k]]
+            distinct[n_distinct] = ids[i + k]
+            n_distinct += cell < stamp
+            cells[ids[i + k]] = max(cell, stamp) + 1
+    for i in range(n_fours, n_ids):
+        cell = cells[ids[i]]
+        distinct[n_distinct] = ids[i]
+        n_distinct += cell < stamp
+        cells[ids[i]] = max(cell, stamp) + 1
     return n_distinct
 
 

@@ -42,17 +42,19 @@ cdef inline int64_t place_at_home(pair_set_t* pairs, const uint64_t* given, int6
     cdef uint64_t* slots = pairs.slots
     cdef uint64_t* others = pairs.others
     cdef int64_t n_listed = 0, n_placed = 0, i, slot
-    cdef bint is_free
+    cdef uint64_t is_free
     for i in range(n_given):
         pair = given[i]
         slot = pair_slot(pair, seed, slot_mask)
         found = slots[slot]
         is_free = found == NO_PAIR
-        slots[slot] = pair if is_free else found
+        # All bits of a free slot are set.
+        found = found & pair | found & (is_free - 1)
+        slots[slot] = found
         n_placed += is_free
         # Written always and kept where the slot is another's.
         others[n_listed] = pair
-        n_listed += (found != pair) & (found != NO_PAIR)
+        n_listed += found != pair
     n_others[0] = n_listed
     return n_placed
 
