@@ -32,16 +32,16 @@ static const uint16_t run_separator_rows[8] = {
    would be mispredicted in every block. `lowest` is the place of the lowest bit, whatever it is where
    there is none. */
 #define FIRST_EDGES 20
-#define WRITE_PLACES(lowest)                                                                       \
-    for (int i = 0; i < FIRST_EDGES; i++) {                                                        \
-        edges[i] = base + (int64_t)lowest(marks);                                                  \
+#define WRITE_4(at, lowest)                                                                        \
+    for (int i = 0; i < 4; i++) {                                                                  \
+        edges[(at) + i] = base + (int64_t)lowest(marks);                                           \
         marks &= marks - 1;                                                                        \
-    }                                                                                              \
+    }
+#define WRITE_PLACES(lowest)                                                                       \
+    WRITE_4(0, lowest) WRITE_4(4, lowest) WRITE_4(8, lowest) WRITE_4(12, lowest)                   \
+    WRITE_4(16, lowest)                                                                            \
     for (int written = FIRST_EDGES; written < n_edges; written += 4) {                             \
-        for (int i = 0; i < 4; i++) {                                                              \
-            edges[written + i] = base + (int64_t)lowest(marks);                                    \
-            marks &= marks - 1;                                                                    \
-        }                                                                                          \
+        WRITE_4(written, lowest)                                                                   \
     }
 
 /* The bit set on top keeps a place defined when none is left. */
