@@ -3,6 +3,7 @@ from claims cimport is_name
 from lexicon cimport form_bytes, form_size
 from primitives cimport int64_t, token_t, uint8_t
 from row_words cimport piece_t, row_words_t
+from vocabulary cimport head_of, key_digits
 from word_facts cimport (
     LANGUAGE_EN, WORD_COUNT, WORD_DATE, WORD_HOW_MANY, WORD_WHAT_DATE, WORD_WHAT_NAME,
     WORD_WHAT_NUMBER, WORD_WHICH_DATE,
@@ -31,16 +32,9 @@ cdef struct query_t:
 # ------------------------------------------------------------------------------- what is asked for
 
 cdef inline bint is_form(const row_words_t* words, int64_t word, const char* form,
-                         int64_t size) noexcept nogil:
-    cdef token_t id = words.ids[word]
-    cdef const uint8_t* bytes = form_bytes(&words.lexicon, id)
-    cdef int64_t i
-    if form_size(&words.lexicon, id) != size:
-        return False
-    for i in range(size):
-        if bytes[i] != <uint8_t> form[i]:
-            return False
-    return True
+                         int size) noexcept nogil:
+    """``form`` has up to seven letters."""
+    return words.lexicon.vocabulary.keys[words.ids[word]].head == head_of(form, size)
 
 
 cdef inline bint asks_who(const row_words_t* words, int64_t word) noexcept nogil:
@@ -101,9 +95,11 @@ cdef inline bint may_ask_for_name(const row_words_t* words, int64_t first,
 cdef inline int longest_digits(const row_words_t* words, token_t id) noexcept nogil:
     """Digits side by side in a form: 0, 1, or 2 for more."""
     cdef const uint8_t* form = form_bytes(&words.lexicon, id)
-    cdef int64_t i
+    cdef int64_t size = form_size(&words.lexicon, id), i
     cdef int run = 0, longest = 0
-    for i in range(form_size(&words.lexicon, id)):
+    if size <= 16:
+        return key_digits(words.lexicon.vocabulary.keys[id])
+    for i in range(size):
         run = run + 1 if 0x30 <= form[i] <= 0x39 else 0
         longest = max(longest, run)
     return min(longest, 2)

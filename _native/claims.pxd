@@ -9,7 +9,8 @@ from libc.string cimport memset
 from claim_sentences cimport NOT_CAPITALISED, sentence_t
 from lexicon cimport IS_LONG, IS_STOP_WORD
 from ngram_sets cimport (
-    begin_tally, clear_grams, find_gram, gram_pair, grams_t, number_gram, tally_ids, tally_t,
+    begin_tally, clear_grams, find_gram, gram_pair, gram_slot, gram_slot_t, grams_t, number_gram,
+    tally_ids, tally_t,
     widen_tally,
 )
 from primitives cimport hash_t, int64_t, reserve, token_t, uint8_t, uint64_t
@@ -271,7 +272,8 @@ cdef inline void mark_chunk_raws(claims_t* claims, const row_words_t* words) noe
 
 cdef inline int reserve_sifted(claims_t* claims, int64_t n_words) noexcept nogil:
     """Room for what chunks of so many words may share with the claims; 0, or -1."""
-    cdef int64_t before = claims.pair_found_capacity, n_pairs = claims.grams.n_grams
+    # One more: behind the pairs of claims stand all others.
+    cdef int64_t before = claims.pair_found_capacity, n_pairs = claims.grams.n_grams + 1
     if reserve(<void**> &claims.pair_found, &claims.pair_found_capacity, n_pairs, 1):
         return -1
     if claims.pair_found_capacity > before:
@@ -293,12 +295,19 @@ cdef inline int reserve_sifted(claims_t* claims, int64_t n_words) noexcept nogil
 cdef inline void find_pair(claims_t* claims, token_t left, token_t right,
                            uint8_t how) noexcept nogil:
     """Note that a chunk has a pair, should it be one of a claim's."""
-    cdef int64_t id = find_gram(&claims.grams, gram_pair(<uint64_t> left, right))
-    if id >= 0:
-        # Written always and kept when new.
-        claims.pairs_found[claims.n_pairs_found] = <token_t> id
-        claims.n_pairs_found += claims.pair_found[id] == 0
-        claims.pair_found[id] |= how
+    cdef const grams_t* grams = &claims.grams
+    cdef uint64_t pair = gram_pair(<uint64_t> left, right)
+    cdef const gram_slot_t* home = &grams.slots[gram_slot(grams, pair)]
+    # Of a slot that is free, far above all ids.
+    cdef uint64_t id = <uint64_t> (<int64_t> home.serial - grams.first_serial)
+    cdef uint64_t is_other = home.pair != pair
+    if is_other & ~(id >> 63):
+        id = <uint64_t> find_gram(grams, pair)
+    # No branch on whether a claim has the pair, which cannot be guessed.
+    id = min(id, <uint64_t> grams.n_grams)
+    claims.pairs_found[claims.n_pairs_found] = <token_t> id
+    claims.n_pairs_found += claims.pair_found[id] == 0
+    claims.pair_found[id] |= how
 
 
 cdef inline void find_skip_pairs(claims_t* claims, const row_words_t* words,

@@ -13,6 +13,7 @@ from claims cimport (
     counted_t, mark_words, sift_chunks,
 )
 from clean_text cimport begins_with_label
+from lexicon cimport letter_counts_t
 from primitives cimport (
     hash_t, int8_t, int64_t, offset_t, reserve, text_at, texts_t, token_t, uint8_t,
 )
@@ -31,7 +32,6 @@ from support cimport (
     weighted_score,
 )
 from vocabulary cimport table_size
-from word_facts cimport language_counts_t
 
 # Metrics by number, the first seven in the order of rag_eval.samples.
 cdef enum:
@@ -151,7 +151,7 @@ cdef inline int cut_short_texts(grounded_work_t* work, const grounded_columns_t*
                                 int64_t row) noexcept nogil:
     cdef row_words_t* words = &work.words
     cdef int64_t first = columns.row_truths[row], last = columns.row_truths[row + 1], i
-    cdef language_counts_t counts
+    cdef letter_counts_t counts
     cdef piece_t* truth
     if add_piece(words, text_at(&columns.question, row), 0, &work.question):
         return -1

@@ -16,8 +16,12 @@ from vocabulary cimport (
     clear_vocabulary, close_vocabulary, number_tokens, seed_vocabulary, token_key_t, vocabulary_t,
 )
 from word_facts cimport (
-    LANGUAGE_EN, count_stop_word, language_counts_t, number_texts, word_facts, word_facts_t,
+    LANGUAGE_EN, LANGUAGE_UND, N_LANGUAGES, language_is_latin, number_texts, word_facts,
+    word_facts_t,
 )
+
+cdef extern from "portable.h" nogil:
+    int count_trailing_zeros(uint64_t word) noexcept
 
 cdef extern from "form_sieve.h" nogil:
     uint8_t IS_STOP_WORD
@@ -44,6 +48,12 @@ cdef extern from "form_sieve.h" nogil:
 
 cdef enum:
     SLICE_WORDS = 256    # numbered at a time: the vocabulary makes room for all of them
+
+
+cdef struct letter_counts_t:
+    int64_t plain              # ASCII
+    int64_t accented           # other Latin letters
+    int64_t other              # of other scripts
 
 
 cdef struct lexicon_t:
@@ -162,22 +172,61 @@ cdef inline void count_times(int64_t* times, const token_t* ids, int64_t n_ids) 
         times[ids[i]] += 1
 
 
-cdef inline int count_languages(lexicon_t* lexicon, const token_t* ids, int64_t n_ids,
-                                language_counts_t* counts) noexcept nogil:
-    """Count the stop words of every language among some words; 0, or -1 without memory."""
-    cdef const word_facts_t* facts
-    cdef int64_t i
+cdef inline int64_t times_of_both(const lexicon_t* lexicon, int language) noexcept nogil:
+    """How often stop words of a language occur that are English ones as well."""
+    cdef uint64_t wanted = <uint64_t> 1 << language | <uint64_t> 1 << LANGUAGE_EN
+    cdef int64_t total = 0, i
+    for i in range(lexicon.n_listed):
+        if lexicon.facts[lexicon.listed[i]].stop_languages & wanted == wanted:
+            total += lexicon.times[lexicon.listed[i]]
+    return total
+
+
+cdef inline int64_t count_stop_words(const lexicon_t* lexicon, int64_t* own) noexcept nogil:
+    """How often English stop words occur; and, per language, those of its own that are not."""
+    cdef int64_t english = 0, n_times, i
+    cdef uint64_t left
+    memset(own, 0, N_LANGUAGES * sizeof(int64_t))
+    for i in range(lexicon.n_listed):
+        left = lexicon.facts[lexicon.listed[i]].stop_languages
+        n_times = lexicon.times[lexicon.listed[i]]
+        if left >> LANGUAGE_EN & 1:
+            english += n_times
+            continue
+        while left:
+            own[count_trailing_zeros(left)] += n_times
+            left &= left - 1
+    return english
+
+
+cdef inline int detect_language(lexicon_t* lexicon, const token_t* ids, int64_t n_ids,
+                                const letter_counts_t* letters) noexcept nogil:
+    """Number of the language that all texts of a sample are read in; -1 without memory.
+
+    Only lists written in the dominant alphabet count. A Latin list wins with two words of its own
+    and more than 1.5 times as many as there are English stop words that it lacks.
+    """
+    cdef bint latin = letters.plain + letters.accented >= letters.other
+    cdef int best = LANGUAGE_UND, language
+    cdef int64_t[64] own
+    cdef int64_t english, n_best = 0
     if reserve(<void**> &lexicon.times, &lexicon.times_capacity, lexicon.n_forms,
                sizeof(int64_t)):
         return -1
     if lexicon.n_forms:
         memset(lexicon.times, 0, <size_t> lexicon.n_forms * sizeof(int64_t))
     count_times(lexicon.times, ids, n_ids)
-    for i in range(lexicon.n_listed):
-        facts = lexicon.facts[lexicon.listed[i]]
-        if facts.stop_languages:
-            count_stop_word(counts, facts.stop_languages, lexicon.times[lexicon.listed[i]])
-    return 0
+    english = count_stop_words(lexicon, own)
+    for language in range(LANGUAGE_EN + 1, N_LANGUAGES):
+        if (language_is_latin[language] != 0) == latin and own[language] > n_best:
+            best = language
+            n_best = own[language]
+    if not latin:
+        return best
+    # Twice, so that the factor of 1.5 stays a whole number.
+    if n_best >= 2 and 2 * n_best > 3 * (english - times_of_both(lexicon, best)):
+        return best
+    return LANGUAGE_UND if 3 * letters.accented > letters.plain else LANGUAGE_EN
 
 
 # --------------------------------------------------------------------------- in the row's language

@@ -3,7 +3,7 @@ from libc.string cimport memcpy, memmove
 
 from primitives cimport int64_t, load_8_bytes, reserve, span_t, uint8_t, uint64_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
-from vocabulary cimport number_bytes, vocabulary_t
+from vocabulary cimport is_ascii_key, number_bytes, vocabulary_t
 
 
 cdef inline int64_t number_behind(vocabulary_t* vocabulary, lowered_t* store,
@@ -16,15 +16,15 @@ cdef inline int64_t number_behind(vocabulary_t* vocabulary, lowered_t* store,
     return id
 
 
-cdef inline bint is_ascii(const uint8_t* token, int64_t size) noexcept nogil:
-    """Past the token bytes are readable."""
-    cdef uint64_t seen = 0
-    cdef int64_t at = 0
-    while at + 8 < size:
-        seen |= load_8_bytes(token + at)
-        at += 8
-    seen |= load_8_bytes(token + at) << (8 * (8 - (size - at)))
-    return seen & <uint64_t> 0x8080808080808080 == 0
+cdef inline bint is_ascii(const vocabulary_t* vocabulary, const uint8_t* token, int64_t id,
+                          int64_t size) noexcept nogil:
+    cdef int64_t i
+    if size <= 16:
+        return is_ascii_key(vocabulary.keys[id], size)
+    for i in range(size):
+        if token[i] >= 0x80:
+            return False
+    return True
 
 
 cdef inline uint8_t last_of(uint64_t ending) noexcept nogil:
@@ -93,7 +93,7 @@ cdef inline int64_t stem_of(vocabulary_t* vocabulary, lowered_t* store,
     cdef int64_t begin = place.begin, size = place.end - begin, stem_size
     cdef const uint8_t* token = store.bytes + begin
     cdef uint64_t ending
-    if not is_ascii(token, size):
+    if not is_ascii(vocabulary, token, id, size):
         return id
     if size < 8:
         ending = load_8_bytes(token) << (8 * (8 - size))

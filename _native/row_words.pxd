@@ -11,8 +11,8 @@ from claim_sentences cimport (
 from clean_text cimport clean_composed, clean_text, cleaner_t, close_cleaner, origins_t
 from given_stems cimport close_given_stems, given_stems_t
 from lexicon cimport (
-    clear_lexicon, close_lexicon, count_languages, form_bytes, form_size, form_t,
-    lexicon_t, look_up_forms, number_words, open_lexicon, read_forms,
+    clear_lexicon, close_lexicon, detect_language, form_bytes, form_size, form_t,
+    letter_counts_t, lexicon_t, look_up_forms, number_words, open_lexicon, read_forms,
 )
 from primitives cimport (
     hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t, uint64_t,
@@ -20,7 +20,7 @@ from primitives cimport (
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from utf8 cimport has_high_byte
 from word_cutter cimport close_word_cutter, open_word_cutter, word_cutter_t
-from word_facts cimport detected_language, language_counts_t, word_facts_t
+from word_facts cimport NO_FACTS, word_facts_t
 from words cimport cut_words
 
 cdef extern from "byte_kinds.h" nogil:
@@ -75,7 +75,7 @@ cdef struct row_words_t:
     int64_t point_counts_capacity
     int64_t n_point_counts
     given_stems_t given_stems
-    language_counts_t counts
+    letter_counts_t counts
     int language
     bint keep_square
 
@@ -105,7 +105,7 @@ cdef inline int begin_row(row_words_t* words, int64_t n_slots, bint keep_square)
     words.n_words = words.sentences.size = words.letters.size = 0
     words.cleaner.origins.size = words.n_point_counts = 0
     words.keep_square = keep_square
-    memset(&words.counts, 0, sizeof(language_counts_t))
+    memset(&words.counts, 0, sizeof(letter_counts_t))
     return clear_lexicon(&words.lexicon, n_slots)
 
 
@@ -302,9 +302,9 @@ cdef inline int read_words(row_words_t* words, int language) noexcept nogil:
     if look_up_forms(&words.lexicon):
         return -1
     if language == DETECT:
-        if count_languages(&words.lexicon, words.ids, words.n_words, &words.counts):
+        language = detect_language(&words.lexicon, words.ids, words.n_words, &words.counts)
+        if language < 0:
             return -1
-        language = detected_language(&words.counts)
     words.language = language
     if read_forms(&words.lexicon, language, &words.given_stems):
         return -1
@@ -324,7 +324,9 @@ cdef inline const word_facts_t* facts_of(const row_words_t* words, int64_t word)
 cdef inline uint64_t roles_of(const row_words_t* words, int64_t word) noexcept nogil:
     """Bits ROLE_* of a word."""
     cdef const word_facts_t* facts = facts_of(words, word)
-    return facts.roles if facts != NULL else 0
+    # No branch on it: whether a list has a word cannot be guessed.
+    return (<const word_facts_t*> (
+        <size_t> facts | (<size_t> NO_FACTS & (0 - <size_t> (facts == NULL))))).roles
 
 
 cdef inline int64_t count_content(const row_words_t* words, int64_t first,

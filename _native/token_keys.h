@@ -38,6 +38,31 @@ static inline token_key_t key_of_token(const uint8_t *token, int64_t size, uint6
     return key;
 }
 
+/* A token of up to sixteen bytes: no high bit is set but where its key is filled up. */
+static ALWAYS_INLINE int is_ascii_key(token_key_t key, int64_t size) {
+    const uint8_t *padding = token_padding + 16 - size;
+    return (((key.head ^ load_8_bytes(padding)) | (key.tail ^ load_8_bytes(padding + 8))) &
+            0x8080808080808080u) == 0;
+}
+
+/* Digits side by side in a token of up to sixteen bytes: 0, 1, or 2 for more. */
+static inline int key_digits(token_key_t key) {
+    /* Digits become 0 to 9: only with those does the sum leave the high bit of a byte unset. */
+    uint64_t head = key.head ^ 0x3030303030303030u, tail = key.tail ^ 0x3030303030303030u;
+    head = ~(((head & 0x7f7f7f7f7f7f7f7fu) + 0x7676767676767676u) | head) & 0x8080808080808080u;
+    tail = ~(((tail & 0x7f7f7f7f7f7f7f7fu) + 0x7676767676767676u) | tail) & 0x8080808080808080u;
+    uint64_t beside = (head & head >> 8) | (tail & tail >> 8) | (head >> 56 & tail & 0x80);
+    return ((head | tail) != 0) + (beside != 0);
+}
+
+/* What a key begins with that is all of a token of up to eight bytes. */
+static ALWAYS_INLINE uint64_t head_of(const char *letters, int size) {
+    uint64_t head = ~(uint64_t)0;
+    for (int i = 0; i < size; i++)
+        head ^= (uint64_t)(uint8_t)~(uint8_t)letters[i] << (8 * i);
+    return head;
+}
+
 static ALWAYS_INLINE int is_same_key(token_key_t key, token_key_t other) {
     return ((key.head ^ other.head) | (key.tail ^ other.tail)) == 0;
 }

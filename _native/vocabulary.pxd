@@ -18,6 +18,9 @@ cdef extern from "token_keys.h" nogil:
         uint64_t tail
     token_key_t short_key(const uint8_t* token, int64_t minus_size) noexcept
     token_key_t key_of_token(const uint8_t* token, int64_t size, hash_t seed) noexcept
+    bint is_ascii_key(token_key_t key, int64_t size) noexcept
+    int key_digits(token_key_t key) noexcept
+    uint64_t head_of(const char* letters, int size) noexcept
     bint is_same_key(token_key_t key, token_key_t other) noexcept
 
 cdef enum:

@@ -64,6 +64,7 @@ cdef extern from "word_tables.h" nogil:
         uint8_t power
         uint8_t size
     const word_facts_t* word_facts(uint64_t head, uint64_t tail) noexcept
+    const word_facts_t* NO_FACTS "(&word_entries[0].facts)"
 
 
 # --------------------------------------------------------------------------- words one to twelve
@@ -90,53 +91,3 @@ cdef inline bint is_counting_word(const uint8_t* word, int64_t size) noexcept no
     filler = ~<uint64_t> 0 << (8 * size) if size < 8 else 0
     facts = word_facts(packed_letters(word, size) | filler, ~<uint64_t> 0)
     return facts != NULL and facts.kinds & WORD_COUNTING != 0
-
-
-cdef extern from "portable.h" nogil:
-    int count_trailing_zeros(uint64_t word) noexcept
-
-
-# --------------------------------------------------------------------------------- the language
-
-cdef struct language_counts_t:
-    int64_t plain              # ASCII letters
-    int64_t accented           # other Latin letters
-    int64_t other              # letters of other scripts
-    int64_t english            # English stop words met
-    int64_t own[64]            # per language: its words that are not English stop words
-    int64_t shared[64]         # per language: its words that are
-
-
-cdef inline void count_stop_word(language_counts_t* counts, uint64_t languages,
-                                 int64_t n_times) noexcept nogil:
-    """Count a word that some languages (a bit each) have in their lists."""
-    cdef uint64_t left = languages & ~(<uint64_t> 1 << LANGUAGE_EN)
-    cdef bint english = languages != left
-    cdef int64_t* sums = &counts.shared[0] if english else &counts.own[0]
-    if english:
-        counts.english += n_times
-    while left:
-        sums[count_trailing_zeros(left)] += n_times
-        left &= left - 1
-
-
-cdef inline int detected_language(const language_counts_t* counts) noexcept nogil:
-    """Number of the language that all texts of a sample are read in.
-
-    Only lists written in the dominant alphabet count. A Latin list wins with two words of its own
-    and more than 1.5 times as many as there are English stop words that it lacks.
-    """
-    cdef bint latin = counts.plain + counts.accented >= counts.other
-    cdef int best = LANGUAGE_UND, language
-    cdef int64_t own = 0, against = 0
-    for language in range(LANGUAGE_EN + 1, N_LANGUAGES):
-        if (language_is_latin[language] != 0) == latin and counts.own[language] > own:
-            best = language
-            own = counts.own[language]
-            against = counts.english - counts.shared[language]
-    if not latin:
-        return best
-    # Twice, so that the factor of 1.5 stays a whole number.
-    if own >= 2 and 2 * own > 3 * against:
-        return best
-    return LANGUAGE_UND if 3 * counts.accented > counts.plain else LANGUAGE_EN
