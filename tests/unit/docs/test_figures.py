@@ -77,9 +77,9 @@ def test_estimates_of_the_scale_page_follow_from_its_rates() -> None:
         assert f"{rate} µs a core reads {speed:.0f} MB/s of {words}" in page.replace(
             f"at {rows[2][1]} µs", f"{rows[2][1]} µs a core reads"
         )
-    hours_of_two = [float(row[1]) * 1e8 / 1e6 / 2 / 3600 for row in (rows[0], rows[2])]
-    assert "a quarter of an hour for 1 KB rows, three quarters for 7 KB rows" in page
-    assert hours_of_two == pytest.approx([0.25, 0.75], rel=0.15)
+    # Of two cores, for a hundred million rows.
+    few, more = (float(row[1]) * 1e8 / 1e6 / 2 / 60 for row in (rows[0], rows[2]))
+    assert f"{few:.0f} minutes for 1 KB rows, {more:.0f} minutes for 7 KB rows" in page
 
 
 def test_memory_and_start_up_of_the_scale_page_are_measured() -> None:
@@ -181,7 +181,7 @@ def test_what_spending_alpha_saves_and_costs_is_simulated() -> None:
 
 
 def test_speed_beside_plain_python_is_the_measured_one() -> None:
-    ratio = measured("| 7 metrics, `overlap`, 1 thread, typical | ≥ 20 × plain Python |")[0]
+    ratio = measured("| 7 metrics, `overlap`, 1 thread, typical | ≥ 30 × plain Python |")[0]
     page = prose("how-to/migrate-from-rag-eval-node-ts.md")
     assert f"{ratio:.0f} times the speed of plain Python" in page
 
