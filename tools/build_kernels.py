@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from Cython.Build import cythonize
+from Cython.Compiler.Errors import CompileError
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import PlatformError
@@ -77,19 +78,26 @@ class BuildKernels(build_ext):  # type: ignore[misc]  # without types
         self.cache = Path(os.environ.get("RAG_EVAL_KERNEL_CACHE", "build/kernels")).absolute()
         self.cache.mkdir(parents=True, exist_ok=True)
         directives = self.extensions[0].cython_directives
-        translated = cythonize(  # type: ignore[no-untyped-call]
-            [
-                Extension(ext.name, ext.sources, include_dirs=ext.include_dirs)
-                for ext in self.extensions
-            ],
-            include_path=[NATIVE.as_posix()],
-            # One folder per set of directives: a file there may be younger than its sources.
-            build_dir="build/cython-checked" if directives["boundscheck"] else "build/cython",
-            cache=str(self.cache / "cython"),
-            compiler_directives=directives,
-            nthreads=self.parallel,
-            quiet=not self.verbose,
-        )
+        cache = self.cache / "cython"
+        try:
+            translated = cythonize(  # type: ignore[no-untyped-call]
+                [
+                    Extension(ext.name, ext.sources, include_dirs=ext.include_dirs)
+                    for ext in self.extensions
+                ],
+                include_path=[NATIVE.as_posix()],
+                # One folder per set of directives: a file there may be younger than its sources.
+                build_dir="build/cython-checked" if directives["boundscheck"] else "build/cython",
+                cache=str(cache),
+                compiler_directives=directives,
+                nthreads=self.parallel,
+                quiet=not self.verbose,
+            )
+        except CompileError:
+            # Cython caches what it has of a kernel with an error, too: the next build would take
+            # that for its translation, and say no more what is wrong.
+            shutil.rmtree(cache, ignore_errors=True)
+            raise
         sources = {ext.name: ext.sources for ext in translated}
         for ext in self.extensions:
             ext.sources = sources[ext.name]

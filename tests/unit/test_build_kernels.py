@@ -67,6 +67,26 @@ def test_the_compiler_of_microsoft_gets_flags_of_its_own(
     assert given == [build.MSVC_FLAGS]
 
 
+def test_a_kernel_with_an_error_fails_in_the_same_words_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Cython caches a failed translation; the next build took it, and the C compiler failed."""
+    monkeypatch.chdir(tmp_path)
+    build = tool("build_kernels")
+    monkeypatch.setattr(build, "missing", lambda *_: None)
+    (tmp_path / "kernel.pyx").write_text("cdef int broken(:\n", encoding="utf-8")
+    command = build.BuildKernels(Distribution())
+    command.finalize_options()
+    command.compiler = SimpleNamespace(compiler_type="unix", compiler_so=["true"])
+    for _ in range(2):
+        kernel = build.Extension("kernel", ["kernel.pyx"])
+        kernel.cython_directives = {"boundscheck": False}
+        command.extensions, command.parallel = [kernel], 1
+        with pytest.raises(build.CompileError):
+            command.build_extensions()
+        assert "kernel.pyx:1:16" in capfd.readouterr().err
+
+
 def test_an_object_of_a_strict_build_serves_an_ordinary_one_and_not_the_reverse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
