@@ -55,7 +55,7 @@ static inline int key_digits(token_key_t key) {
     return ((head | tail) != 0) + (beside != 0);
 }
 
-/* What a key begins with that is all of a token of up to eight bytes. */
+/* What the key of a token of up to seven bytes begins with, and that of no other. */
 static ALWAYS_INLINE uint64_t head_of(const char *letters, int size) {
     uint64_t head = ~(uint64_t)0;
     for (int i = 0; i < size; i++)
