@@ -145,15 +145,21 @@ class Cells(NamedTuple):
     def items(self) -> Cells:
         """The items of all lists; items that no list holds may be null."""
         child, schema = self._child(0), self.schema.children[0]
-        held = self._held(child.length) if _has_dictionary(schema) else None
-        return cells_of(f"{self.name}[]", schema, child, 0, child.length, held)
+        held = self._held() if _has_dictionary(schema) else None
+        length = child.length if held is None else len(held)
+        return cells_of(f"{self.name}[]", schema, child, 0, length, held)
 
-    def _held(self, n_items: int) -> Bools:
-        """Which items belong to a list: items under a null may have invalid dictionary indices."""
+    def _held(self) -> Bools:
+        """Which items belong to a list, up to the last one that does.
+
+        Items under a null may have invalid dictionary indices. The array says how many there are,
+        but not truly where it is broken.
+        """
         starts, lengths = self.spans()
-        changes = np.zeros(n_items + 1, np.int64)
+        ends = starts + lengths
+        changes = np.zeros(int(ends.max(initial=0)) + 1, np.int64)
         np.add.at(changes, starts, 1)
-        np.add.at(changes, starts + lengths, -1)
+        np.add.at(changes, ends, -1)
         return np.cumsum(changes[:-1]) > 0
 
     def _child(self, index: int) -> ArrayNode:

@@ -462,6 +462,17 @@ GOOD: dict[str, tuple[dict[str, Any], list[Any]]] = {
         column("+l", 2, None, int32(0, 2, 3), children=(texts(b"a", b"b", b"c"),)),
         [["a", "b"], ["c"]],
     ),
+    # Room for as many as the array says was more than there is: an error that was not ours.
+    "codes in a list, said to go on": (
+        column(
+            "+l",
+            1,
+            None,
+            int32(0, 2),
+            children=(column("c", 2, None, b"\1\0", dictionary=texts(b"x", b"yz"), length=2**40),),
+        ),
+        [["yz", "x"]],
+    ),
     "list view": (
         column(
             "+vl", 3, None, int32(1, 0, 99), int32(2, 1, 0), children=(texts(b"a", b"b", b"c"),)
@@ -556,6 +567,16 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         column("c", 1, None, b"\x00", dictionary=texts(b"x"))
         | {"changed": {"dictionary": ctypes.POINTER(Array)()}},
         "the dictionary is missing",
+    ),
+    "codes in a list without end": (
+        column(
+            "+l",
+            1,
+            None,
+            int32(0, 1),
+            children=(column("c", 1, None, b"\0", dictionary=texts(b"x"), length=2**56),),
+        ),
+        "72057594037927936 rows from 0 on",
     ),
     "list too long": (
         column("+l", 1, None, int32(0, 4), children=(texts(b"a", b"b", b"c"),)),
