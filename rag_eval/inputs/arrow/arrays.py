@@ -145,21 +145,18 @@ class Cells(NamedTuple):
     def items(self) -> Cells:
         """The items of all lists; items that no list holds may be null."""
         child, schema = self._child(0), self.schema.children[0]
-        held = self._held() if _has_dictionary(schema) else None
-        length = child.length if held is None else len(held)
-        return cells_of(f"{self.name}[]", schema, child, 0, length, held)
+        if not _has_dictionary(schema):
+            return cells_of(f"{self.name}[]", schema, child, 0, child.length)
+        held = self._held()
+        return cells_of(f"{self.name}[]", schema, child, 0, len(held), held)
 
     def _held(self) -> Bools:
-        """Which items belong to a list, up to the last one that does.
-
-        Items under a null may have invalid dictionary indices. The array says how many there are,
-        but not truly where it is broken.
-        """
+        """Which items, up to the last of a list, belong to one: others may have invalid codes."""
         starts, lengths = self.spans()
-        ends = starts + lengths
-        changes = np.zeros(int(ends.max(initial=0)) + 1, np.int64)
+        # Not as many as the array says: a broken one may say anything.
+        changes = np.zeros(int((starts + lengths).max(initial=0)) + 1, np.int64)
         np.add.at(changes, starts, 1)
-        np.add.at(changes, ends, -1)
+        np.add.at(changes, starts + lengths, -1)
         return np.cumsum(changes[:-1]) > 0
 
     def _child(self, index: int) -> ArrayNode:
