@@ -165,6 +165,10 @@ KeptPlace: TypeAlias = "tuple[bytes, bytes, bytes, int, int, int]"
 _FIRST_PLACE: Final = np.zeros((1, 3), np.int64)
 
 
+def _as_places(begins: bytes) -> npt.NDArray[np.int64]:
+    return np.frombuffer(begins, np.int64).reshape(-1, 3)
+
+
 class KeptRows(Sequence[Any]):
     """What the scores of rows are made of, as kernels kept it; a row is made an object on demand.
 
@@ -200,11 +204,15 @@ class KeptRows(Sequence[Any]):
         parts: Iterable[tuple[bytes, bytes, bytes, bytes]],
         details: Callable[[KeptPlace], Any],
     ) -> Self:
-        """The rows of parts that were scored one after the other."""
+        """The rows of parts that were scored one after the other; usually there is one part."""
+        several = list(parts)
+        if len(several) == 1:
+            numbers, values, texts, begins = several[0]
+            return cls(numbers, values, texts, _as_places(begins), details)
         found, places, before = [], [], [0, 0, 0]
-        for numbers, values, texts, begins in parts:
+        for numbers, values, texts, begins in several:
             found.append((numbers, values, texts))
-            places.append(np.frombuffer(begins, np.int64).reshape(-1, 3) + before)
+            places.append(_as_places(begins) + before)
             sizes = len(numbers) // 8, len(values) // 8, len(texts)
             before = [begin + size for begin, size in zip(before, sizes, strict=True)]
         numbers, values, texts = map(b"".join, zip(*found, strict=True))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.kernels.settings import COMPOSITE_THRESHOLDS, LARGEST_WEIGHT, Settings, settings_of
@@ -17,6 +18,7 @@ from rag_eval.plumbing.checked_values import number
 from rag_eval.samples import MetricId, Profile
 
 if TYPE_CHECKING:
+    from rag_eval.kernels.verdicts import VerdictRule
     from rag_eval.options.judging import Judging
     from rag_eval.options.scorers import ChosenScorer
 
@@ -29,9 +31,9 @@ def _weight(value: object, name: str) -> float:
     return checked
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
-    """What one call computes and how its scores become a verdict.
+    """What one call computes and how its scores become a verdict; calls may share one.
 
     Attributes
     ----------
@@ -51,8 +53,6 @@ class Plan:
         The judging of the call; None without a judge.
     scorers : dict of ChosenScorer
         The scorers among the columns that need no judge.
-    native_columns : tuple of MetricId
-        The columns that kernels compute, even if a judge replaces the score.
     """
 
     metrics: tuple[MetricId, ...]
@@ -65,13 +65,27 @@ class Plan:
     calibrations: Mapping[MetricId, Any] = field(default_factory=dict)
     judging: Judging | None = None
     scorers: Mapping[MetricId, ChosenScorer] = field(default_factory=dict)
-    native_columns: tuple[MetricId, ...] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        native = self.columns
-        if self.judging is not None or self.scorers:
-            native = tuple(metric for metric in native if not is_scorer_id(metric))
-        object.__setattr__(self, "native_columns", native)
+    @cached_property
+    def native_columns(self) -> tuple[MetricId, ...]:
+        """The columns that kernels compute, even if a judge replaces the score."""
+        if self.judging is None and not self.scorers:
+            return self.columns
+        return tuple(metric for metric in self.columns if not is_scorer_id(metric))
+
+    @cached_property
+    def rule(self) -> VerdictRule:
+        """What verdicts follow from."""
+        from rag_eval.kernels.verdicts import VerdictRule
+
+        return VerdictRule.of(
+            self.metrics,
+            self.columns,
+            self.thresholds,
+            self.weights,
+            self.composite_threshold,
+            self.specs,
+        )
 
     @property
     def computed_columns(self) -> tuple[MetricId, ...]:
@@ -172,16 +186,32 @@ def _beside_kernels(
     return make_judging(options, columns), chosen_scorers(options, columns)
 
 
+# What most calls name, and nothing else; the last ones do not matter to a plan.
+_USUAL: Final = frozenset({"profile", "threads", "keep_texts", "on_progress"})
+
+
 def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan:
     """The plan of a call from its normalized options."""
-    asked = metric_list(metrics)
-    columns = tuple(dict.fromkeys(asked))
+    asked, profile = metric_list(metrics), options.get("profile")
+    is_usual = _USUAL.issuperset(options) and are_of_kernels(asked)
+    if is_usual and (profile is None or type(profile) is str):
+        return _usual_plan(asked, profile)
+    return _plan(asked, options)
+
+
+@lru_cache(maxsize=64)
+def _usual_plan(metrics: tuple[MetricId, ...], profile: str | None) -> Plan:
+    return _plan(metrics, {"profile": profile})
+
+
+def _plan(metrics: tuple[MetricId, ...], options: Mapping[str, Any]) -> Plan:
+    columns = tuple(dict.fromkeys(metrics))
     judging, scorers = _beside_kernels(options, columns)
     settings = _settings(options, judging)
     specs = _specs(columns, settings.profile, judging, scorers)
     threshold = options.get("composite_threshold")
     return Plan(
-        metrics=asked,
+        metrics=metrics,
         columns=columns,
         thresholds=_thresholds(options.get("thresholds") or {}, specs, columns),
         weights=_weights(options.get("composite_weights") or {}, specs, columns),

@@ -5,7 +5,6 @@ They change no score of a metric, so they are not part of a signature.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,8 +37,7 @@ class VerdictSettings:
     @classmethod
     def of(cls, plan: Plan) -> VerdictSettings:
         """Those of a plan; a metric that is named twice has twice the weight."""
-        times = Counter(plan.metrics)
-        weights = {name: times[name] * weight for name, weight in plan.weights.items()}
+        weights = {name: plan.metrics.count(name) * one for name, one in plan.weights.items()}
         return cls(dict(plan.thresholds), weights, plan.composite_threshold)
 
     @classmethod

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
-
-import numpy as np
 
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import Evidence, RowDetails, Sentences, lacked_field
@@ -454,10 +453,10 @@ def facts_of_rows(
     columns = (
         rows,
         batch.answer.all_bytes(),
-        np.diff(batch.row_contexts).tolist(),
-        (np.diff(batch.ground_truth.offsets) > 0).tolist(),
+        pairwise(batch.row_contexts.tolist()),
+        pairwise(batch.ground_truth.offsets.tolist()),
     )
     return [
-        RowFacts(details, settings, answer, n_contexts, has_truth, batch.absent)
-        for details, answer, n_contexts, has_truth in zip(*columns, strict=True)
+        RowFacts(details, settings, answer, end - begin, truth_begin < truth_end, batch.absent)
+        for details, answer, (begin, end), (truth_begin, truth_end) in zip(*columns, strict=True)
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from rag_eval.calibration.applied import planned
@@ -208,5 +207,4 @@ def _explained(
 ) -> EvalResult:
     row = None if judged is None else judged[0]
     scored = scored_row(sample, batch, 0, plan, row)
-    [result] = explained_rows([scored], clock.now(), lazily=True)
-    return replace(result, duration_ms=clock.elapsed_ms)
+    return explained_rows([scored], clock.now(), clock.elapsed_ms, lazily=True)[0]

@@ -16,6 +16,7 @@ from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.languages import LISTED
 from rag_eval.kernels.scoring import metric_numbers
 from rag_eval.kernels.settings import OverlapSettings, Settings
+from rag_eval.kernels.verdicts import judge
 from rag_eval.metrics.contract import Fields, Scored
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature, signature_of
@@ -30,7 +31,6 @@ from rag_eval.results.row import (
     Refusal,
     Words,
 )
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import MetricId, NullReason, ScoredBy
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ class ScoredRow:
         passed: bool,
         metric_passed: Sequence[bool],
         evaluated_at: str,
+        duration_ms: int,
         signature: Signature,
         *,
         lazily: bool,
@@ -144,6 +145,7 @@ class ScoredRow:
             composite_score=None if math.isnan(composite) else composite,
             passed=passed,
             evaluated_at=evaluated_at,
+            duration_ms=duration_ms,
             signature=signature,
             language=self.language,
             refusal=self.refusal,
@@ -160,11 +162,12 @@ class ScoredRow:
     def metric_results(
         self, passed: Sequence[bool], words: Mapping[MetricId, Words]
     ) -> dict[MetricId, MetricResult]:
-        """The result of each column."""
+        """The result of each column that there are words for."""
         columns = zip(self.plan.columns, self.scores.tolist(), passed, strict=True)
         return {
             metric: self._result(metric, score, is_passed, words[metric])
             for metric, score, is_passed in columns
+            if metric in words
         }
 
     def _result(self, metric: MetricId, score: float, passed: bool, words: Words) -> MetricResult:
@@ -208,18 +211,20 @@ class ShownMetric(NamedTuple):
 
 
 class LazyMetrics(ByMetric[MetricResult]):
-    """The metrics of a row that kernels alone scored; explained when one is looked at.
+    """The metrics of a row that kernels alone scored; each is explained when it is looked at.
 
     Made of values, it is a :class:`ByMetric` as any other.
     """
 
-    __slots__ = ("_passed", "_row")
+    __slots__ = ("_one_by_one", "_passed", "_row")
     _row: ScoredRow | None
     _passed: Sequence[bool]
+    _one_by_one: dict[str, MetricResult]
 
     def __init__(self, values: Mapping[MetricId, MetricResult]) -> None:
         super().__init__(values)
         object.__setattr__(self, "_row", None)
+        object.__setattr__(self, "_one_by_one", self._values)
 
     @classmethod
     def of(cls, row: ScoredRow, passed: Sequence[bool]) -> LazyMetrics:
@@ -227,6 +232,7 @@ class LazyMetrics(ByMetric[MetricResult]):
         metrics = cls.__new__(cls)
         object.__setattr__(metrics, "_row", row)
         object.__setattr__(metrics, "_passed", passed)
+        object.__setattr__(metrics, "_one_by_one", {})
         return metrics
 
     def __getattr__(self, name: str) -> Any:
@@ -235,8 +241,21 @@ class LazyMetrics(ByMetric[MetricResult]):
         row = self._row
         assert row is not None
         values = row.metric_results(self._passed, row.native_words(row.plan.columns))
+        values |= self._one_by_one
+        object.__setattr__(self, "_one_by_one", values)
         object.__setattr__(self, "_values", values)
         return values
+
+    def __getitem__(self, name: str) -> MetricResult:
+        found = self._one_by_one.get(name)
+        return self._find(name) if found is None else found
+
+    def _find(self, name: str) -> MetricResult:
+        row, made = self._row, self._one_by_one
+        if row is not None and name not in made and name in row.plan.columns:
+            made |= row.metric_results(self._passed, row.native_words((name,)))
+        found = made.get(name)
+        return super()._find(name) if found is None else found
 
     def shown(self) -> Sequence[MetricResult | ShownMetric]:
         """All metrics, in a third of the time."""
@@ -313,7 +332,7 @@ def scored_rows(
 
 
 def explained_rows(
-    rows: Sequence[ScoredRow], evaluated_at: str, *, lazily: bool = False
+    rows: Sequence[ScoredRow], evaluated_at: str, duration_ms: int = 0, *, lazily: bool = False
 ) -> list[EvalResult]:
     """The results of rows of one plan, with an explanation and signals for each score.
 
@@ -323,11 +342,13 @@ def explained_rows(
         return []
     plan = rows[0].plan
     reasons = np.array([row.null_reasons() for row in rows], np.uint8)
-    verdicts = judge_rows(np.stack([row.scores for row in rows]), plan, reasons)
+    verdicts = judge(np.array([row.scores for row in rows]), plan.rule, reasons)
     composites, passed = verdicts.composite.tolist(), verdicts.passed.tolist()
     metric_passed, signature = verdicts.metric_passed.tolist(), signature_of(plan)
     return [
-        row.result(composite, is_passed, metrics, evaluated_at, signature, lazily=lazily)
+        row.result(
+            composite, is_passed, metrics, evaluated_at, duration_ms, signature, lazily=lazily
+        )
         for row, composite, is_passed, metrics in zip(
             rows, composites, passed, metric_passed, strict=True
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -81,7 +82,7 @@ class Measurability:
         """Count the rows of a block."""
         if len(null_reasons):
             self._has_rows = True
-            if self._null.any():
+            if True in self._null.tolist():
                 self._null &= (null_reasons == _MISSING).all(axis=0)
 
     def add_part(self, missing: Sequence[int]) -> None:
@@ -92,10 +93,9 @@ class Measurability:
     @property
     def metrics(self) -> tuple[MetricId, ...]:
         """The metrics that are null in every row because a field is missing."""
-        if not self._has_rows or not self._null.any():
+        if not self._has_rows:
             return ()
-        columns = zip(self._plan.columns, self._null.tolist(), strict=True)
-        return tuple(metric for metric, is_null in columns if is_null)
+        return tuple(compress(self._plan.columns, self._null.tolist()))
 
     def left_out(self, found: Sequence[FieldMap] = ()) -> tuple[MetricId, ...]:
         """Those that were not requested by name and whose fields the data does not have."""

@@ -83,6 +83,7 @@ NATIVE_DOORS = {
     "kernels.exact_moments": "sums without rounding",
     "kernels.scoring": "checks, allocates, calls",
     "kernels.similarity": "pairs of texts",
+    "kernels.verdicts": "limits and weights as arrays, checks, allocates, calls",
     "results.row_lines": "words of result files, with numbers in their places",
     "retrieval.kernels": "rankings of many queries",
     "stats.resampling": "sums of resampled rows",

@@ -27,6 +27,8 @@ from rag_eval.kernels.scoring import metric_numbers, score_batch
 from rag_eval.kernels.settings import settings_of
 from rag_eval.kernels.similarity import dice_similarities, lcs_ratios, levenshteins
 from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.options.plan import make_plan
+from rag_eval.results.verdicts import judge_rows
 from rag_eval.retrieval import evaluate_rankings
 from rag_eval.scoring.faulty_rows import pack_file_block
 from rag_eval.stats.resampling import resampled_sums
@@ -76,6 +78,12 @@ def count_matrices() -> bytes:
     return found + left.counts.indices.tobytes() + right.counts.data.tobytes()
 
 
+def verdicts() -> bytes:
+    plan = make_plan(None, {"profile": "grounded"})
+    found = judge_rows(np.abs(NUMBERS.reshape(-1, 6))[:, [0, 1, 2, 3, 4, 5, 0]], plan)
+    return found.composite.tobytes() + found.metric_passed.tobytes() + found.passed.tobytes()
+
+
 def text_kernels() -> bytes:
     words = [(text.tokenize(answer), text.split_sentences(answer)) for answer in ANSWERS]
     vectors = build_tfidf_vectors(QUESTIONS[0], ANSWERS)
@@ -104,6 +112,7 @@ WORK: Final[dict[str, Callable[[Path], bytes]]] = {
         evaluate_rankings(RUN, QRELS, ["ndcg@5", "map", "bpref"])
     ).encode(),
     "resampling": lambda path: resampled_sums(NUMBERS, 2_000, 3, 1).tobytes(),
+    "row_verdicts": lambda path: verdicts(),
     "string_similarity": lambda path: b"".join(
         measure(QUESTIONS, ANSWERS).tobytes()
         for measure in (dice_similarities, lcs_ratios, levenshteins)
