@@ -14,7 +14,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile, plain_name
 from rag_eval.inputs.csv_records import CsvRecords
-from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
+from rag_eval.inputs.row_blocks import BLOCK_BYTES, RowBlock, RowBlocks
 from rag_eval.inputs.schemas.contexts import list_in
 from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
 from rag_eval.plumbing.spelling import counted
@@ -214,7 +214,7 @@ class PeekedRows:
         return [dict(zip(self._header, row.cells, strict=False)) for row in self._first]
 
     def _look(self) -> None:
-        left = SHARED_BLOCK_BYTES
+        left = BLOCK_BYTES
         for row in islice(self._rows, _LOOKED_AT_ROWS):
             self._first.append(row)
             left -= sum(map(len, row.cells)) + len(row.cells)
@@ -259,7 +259,7 @@ def cell_blocks(
                 block.first_row = ordinal
                 continue
             _add(block, row, ordinal - 1, read)
-            if block.text_bytes >= SHARED_BLOCK_BYTES or len(block) >= _MAX_ROWS:
+            if block.text_bytes >= BLOCK_BYTES or len(block) >= _MAX_ROWS:
                 yield block
                 block = new_block()
     except InputError as error:

@@ -22,7 +22,7 @@ from rag_eval.inputs.json_faults import (
     json_type,
     loads,
 )
-from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
+from rag_eval.inputs.row_blocks import BLOCK_BYTES, RowBlock, RowBlocks
 from rag_eval.inputs.samples import SampleLike
 from rag_eval.inputs.schemas.documents import rows_of_document
 from rag_eval.inputs.schemas.fields import FieldMap
@@ -78,7 +78,7 @@ class LineBlocks:
         # Lines are read where they lie: the bytes of a file are copied once, into this. It has room
         # for the longest row and its line end, so that a longer one never fits.
         most = file.max_row_bytes + 1
-        usual = min(SHARED_BLOCK_BYTES, most)
+        usual = min(BLOCK_BYTES, most)
         buffer = bytearray(usual)
         filled, failed, at_end = 0, None, False
         while not at_end:
@@ -294,7 +294,7 @@ def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
         )
     row_bytes = max(1, len(data) // max(1, len(elements)))
     del data
-    n_rows = max(1, min(_MAX_ROWS, SHARED_BLOCK_BYTES // row_bytes))
+    n_rows = max(1, min(_MAX_ROWS, BLOCK_BYTES // row_bytes))
     for begin in range(skip_rows, len(elements), n_rows):
         read = _RowReader(file.source, "row", begin)
         read.may_be_infinite = not strict

@@ -16,12 +16,10 @@ from rag_eval.kernels.columns import SampleBatch
 
 RowBlocks: TypeAlias = "Generator[RowBlock, None, None]"
 
-# Texts of one block, on one thread: small enough for the second-level cache, large enough that the
-# cost of a call does not show.
-BLOCK_BYTES: Final = 1 << 18
-# On several threads: each block takes the interpreter's lock from one thread to another a few
-# times, at some 50 microseconds. So there are fewer, short enough still for Ctrl-C to get its turn.
-SHARED_BLOCK_BYTES: Final = 1 << 20
+# Texts of one block: so many that what a call costs does not show, that of kernels that begin
+# without memory and, on several threads, that of the interpreter's lock, which goes from one to
+# another a few times, at some 50 microseconds; so few that Ctrl-C gets its turn.
+BLOCK_BYTES: Final = 1 << 20
 # The last ones become shorter, down to this part of the others, so that no thread is busy with a
 # whole block when the others are done.
 _LAST_BLOCKS: Final = 8
@@ -120,12 +118,8 @@ def are_one_block(n_rows: int | None) -> bool:
 def sample_blocks(
     samples: Iterable[SampleLike], needs: FieldNeeds, threads: int = 1
 ) -> Iterator[RowBlock]:
-    """Cut samples into blocks of a size that suits the number of threads.
-
-    How many rows that is follows from the block before; scores do not depend on it.
-    """
+    """Cut samples into blocks; how many rows one has follows from the block before."""
     rows = iter(samples)
-    block_bytes = BLOCK_BYTES if threads == 1 else SHARED_BLOCK_BYTES
     first_row, n_rows = 0, _FIRST_BLOCK_ROWS
     while block_rows := list(islice(rows, n_rows)):
         try:
@@ -136,7 +130,7 @@ def sample_blocks(
         block = RowBlock(first_row, block_rows, texts=texts)
         yield block
         first_row += len(block_rows)
-        most = n_rows * block_bytes // block.n_bytes
+        most = n_rows * BLOCK_BYTES // block.n_bytes
         if threads > 1 and (left := length_hint(rows)):
             most = min(most, max(most // _LAST_BLOCKS, left // (2 * threads)))
         n_rows = max(1, min(_MAX_BLOCK_ROWS, most))

@@ -247,7 +247,6 @@ def test_same_bits_for_any_threads_blocks_and_inputs(
     threads: int, block_bytes: int, first_rows: int, most_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr(sources, "SHARED_BLOCK_BYTES", block_bytes)
     monkeypatch.setattr(sources, "_FIRST_BLOCK_ROWS", first_rows)
     monkeypatch.setattr(sources, "_MAX_BLOCK_ROWS", most_rows)
     for name, kind in INPUT_KINDS.items():
@@ -260,7 +259,6 @@ def test_the_blocks_of_the_test_above_differ(monkeypatch: pytest.MonkeyPatch) ->
     needs = FieldNeeds.of(METRIC_IDS)
     default = len(list(sources.sample_blocks(ROWS, needs)))
     monkeypatch.setattr(sources, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(sources, "SHARED_BLOCK_BYTES", 1)
     monkeypatch.setattr(sources, "_FIRST_BLOCK_ROWS", 1)
     assert len(list(sources.sample_blocks(ROWS, needs))) == len(ROWS) > 2 * default
 

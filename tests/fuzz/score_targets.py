@@ -90,7 +90,6 @@ def cuts(choices: Choices) -> None:
     with pytest.MonkeyPatch.context() as patch:
         n_bytes = choices.of((1, 64, 1000, 1 << 14))
         patch.setattr(sources, "BLOCK_BYTES", n_bytes)
-        patch.setattr(sources, "SHARED_BLOCK_BYTES", n_bytes)
         patch.setattr(sources, "_FIRST_BLOCK_ROWS", choices.of((1, 3, 16)))
         patch.setattr(sources, "_MAX_BLOCK_ROWS", choices.of((1, 7, 1024)))
         cut = scored(kind(rows), options, choices.between(1, 3))

@@ -91,7 +91,7 @@ class Read(NamedTuple):
 @contextmanager
 def buffers_of(n_bytes: int, *, scanned: bool) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_files, "SHARED_BLOCK_BYTES", n_bytes)
+        patch.setattr(json_files, "BLOCK_BYTES", n_bytes)
         if not scanned:
             patch.setattr(json_files.LineBlocks, "scan", lambda lines, fields: None)
         yield

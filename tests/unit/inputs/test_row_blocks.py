@@ -1,10 +1,10 @@
-"""Blocks of rows that came as objects have the size that suits the cache, whatever the rows are."""
+"""Blocks of rows that came as objects have one size in bytes, whatever the rows are."""
 
 from __future__ import annotations
 
 import pytest
 
-from rag_eval.inputs.row_blocks import BLOCK_BYTES, SHARED_BLOCK_BYTES, sample_blocks
+from rag_eval.inputs.row_blocks import BLOCK_BYTES, sample_blocks
 from rag_eval.inputs.samples import FieldNeeds
 from tests.tables import every_row
 
@@ -13,9 +13,9 @@ from tests.tables import every_row
     ("context_bytes", "threads", "expected"),
     [
         (10, 1, 1024),  # the most
-        (1_000, 1, BLOCK_BYTES / 1_000),
-        (10_000, 2, SHARED_BLOCK_BYTES / 10_000),
-        (300_000, 1, 1),
+        (5_000, 1, BLOCK_BYTES / 5_000),
+        (10_000, 2, BLOCK_BYTES / 10_000),
+        (3_000_000, 1, 1),
     ],
 )
 def test_blocks_after_the_first_hold_rows_by_their_bytes(

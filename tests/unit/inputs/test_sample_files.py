@@ -15,7 +15,7 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin, SampleBlock
 from rag_eval.inputs.opened import Input, InputOptions, Position
-from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES
+from rag_eval.inputs.row_blocks import BLOCK_BYTES
 
 SAMPLE = {"id": "a", "question": "q?", "answer": "A b.", "contexts": ["A b c."]}
 LINE = json.dumps(SAMPLE).encode()
@@ -70,10 +70,7 @@ def test_nothing(tmp_path: Path, data: bytes, name: str) -> None:
 
 def test_line_numbers_across_blocks(tmp_path: Path) -> None:
     """Lines as long as a block, ten blocks, and many to a block come out whole and in order."""
-    texts = [
-        "x" * size
-        for size in (1, SHARED_BLOCK_BYTES, 10 * SHARED_BLOCK_BYTES, 3, SHARED_BLOCK_BYTES - 40, 5)
-    ]
+    texts = ["x" * size for size in (1, BLOCK_BYTES, 10 * BLOCK_BYTES, 3, BLOCK_BYTES - 40, 5)]
     texts += ["y"] * 5000
     data = b"".join(json.dumps({"answer": text}).encode() + b"\n\n" for text in texts)
     rows, numbers, faults = read(written(tmp_path, data))

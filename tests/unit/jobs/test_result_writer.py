@@ -80,7 +80,7 @@ def test_rows_are_those_of_one_sample_by_itself(
     tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Lines are scanned from the second buffer on: some rows come from their bytes, others decoded.
-    monkeypatch.setattr(json_files, "SHARED_BLOCK_BYTES", 2000)
+    monkeypatch.setattr(json_files, "BLOCK_BYTES", 2000)
     rows = [*ROWS.values()] * 2
     for options in CASES:
         lines = lines_of(tmp_path, rows, profile=profile, **options)
@@ -133,7 +133,7 @@ def test_lines_are_echoed_as_their_rows_are_written(
 ) -> None:
     # The first buffer, which is decoded to see what its fields are called, holds the first line.
     first = json.dumps({**PLAIN, "id": 0})
-    monkeypatch.setattr(json_files, "SHARED_BLOCK_BYTES", len(first) + 1)
+    monkeypatch.setattr(json_files, "BLOCK_BYTES", len(first) + 1)
     source = tmp_path / "rows.jsonl"
     source.write_text("\n".join([first, *COPIED, *DECODED]) + "\n", "utf-8")
     found = []

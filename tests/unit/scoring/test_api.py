@@ -486,7 +486,6 @@ class Clock:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(sources, "SHARED_BLOCK_BYTES", 1)
     monkeypatch.setattr(sources, "_FIRST_BLOCK_ROWS", 1)
 
 
