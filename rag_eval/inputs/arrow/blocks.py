@@ -202,7 +202,10 @@ class ArrowBlock:
         reader = self._table.field_reader("id")
         if reader is None:
             return [None] * len(self)
-        return [_as_id(found) for found in values_at(reader, self._rows)]
+        found = values_at(reader, self._rows)
+        if {str, int}.issuperset(map(type, found)):
+            return found  # without a look at each
+        return [_as_id(one) for one in found]
 
     def values(self, name: str) -> list[Any]:
         """A column of the table by its path; None if a row lacks it, or there is none."""
