@@ -183,6 +183,34 @@ cdef inline double weighted_overlap(const probes_t* probes, const overlap_sizes_
     return 0.0 if weight_sum == 0.0 else total / weight_sum
 
 
+cdef inline double unigram_overlap(const probes_t* probes, int64_t probe,
+                                   int64_t n_tokens) noexcept nogil:
+    """Jaccard overlap of the tokens of a probe and the context at hand; 1 for two without any."""
+    cdef const gram_kind_t* kind = &probes.kinds[0]
+    cdef int64_t in_probe = kind.set_offsets[probe + 1] - kind.set_offsets[probe]
+    if in_probe == 0 and n_tokens == 0:
+        return 1.0
+    return jaccard(in_probe, kind.n_context, kind.shared[probe]) if kind.shared[probe] else 0.0
+
+
+cdef inline void note_context(probes_t* probes, const overlap_sizes_t* sizes, int64_t first,
+                              int64_t n_tokens, int64_t context) noexcept nogil:
+    """Note the context at hand for each probe from ``first`` on that no earlier one suits as well.
+
+    Every pair is looked at: one that shares nothing may overlap, where both texts are short.
+    """
+    cdef int64_t probe
+    cdef double overlap
+    for probe in range(first, probes.n_probes):
+        if probe < probes.n_weighted:
+            overlap = weighted_overlap(probes, sizes, probe, n_tokens)
+        else:
+            overlap = unigram_overlap(probes, probe, n_tokens)
+        if overlap > probes.noted_overlap[probe]:
+            probes.noted_overlap[probe] = overlap
+            probes.noted_context[probe] = context
+
+
 cdef inline void rank_probe(probes_t* probes, const overlap_sizes_t* sizes, int64_t probe,
                             int64_t n_tokens) noexcept nogil:
     """Raise the probe's best overlaps to those with the context at hand."""

@@ -12,8 +12,8 @@ from overlap_row cimport (
     FAITHFULNESS, HALLUCINATION_RATE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE,
     N_METRICS, close_workspace, columns_t, open_workspace, options_t, score_row, workspace_t,
 )
-from primitives cimport hash_t, int64_t, offset_t, texts_t, uint8_t
-from probes cimport probes_t
+from primitives cimport hash_t, int64_t, offset_t, span_t, texts_t, uint8_t
+from probes cimport NO_CONTEXT, probes_t
 from stopping cimport raise_failure, stop_flag
 
 
@@ -103,6 +103,42 @@ def score_block(
         raise_failure("scoring a block of rows", flag)
 
 
+cdef int keep_numbers(kept_t* kept, const int64_t* numbers, int64_t n) noexcept nogil:
+    """So many numbers, and how many they are; 0, or -1 without memory."""
+    cdef int64_t i
+    if keep_number(kept, n):
+        return -1
+    for i in range(n):
+        if keep_number(kept, numbers[i]):
+            return -1
+    return 0
+
+
+cdef int keep_spans(kept_t* kept, const span_t* spans, int64_t n) noexcept nogil:
+    """So many spans, and how many they are; 0, or -1 without memory."""
+    cdef int64_t i
+    if keep_number(kept, n):
+        return -1
+    for i in range(n):
+        if keep_number(kept, spans[i].begin) or keep_number(kept, spans[i].end):
+            return -1
+    return 0
+
+
+cdef list taken_spans(kept_t* kept):
+    return [(taken_number(kept), taken_number(kept)) for _ in range(taken_number(kept))]
+
+
+cdef list taken_places(kept_t* kept):
+    """Numbers, None in the place of one that is absent."""
+    cdef int64_t place
+    found = []
+    for _ in range(taken_number(kept)):
+        place = taken_number(kept)
+        found.append(None if place == NO_CONTEXT else place)
+    return found
+
+
 cdef int keep_row(kept_t* kept, const workspace_t* work, const options_t* options,
                   int64_t n_contexts) noexcept nogil:
     """What the scores of a row are made of, in the order of ``taken_row``; 0, or -1."""
@@ -120,12 +156,8 @@ cdef int keep_row(kept_t* kept, const workspace_t* work, const options_t* option
     for i in range(N_METRICS):
         if keep_number(kept, work.reasons[i]):
             return -1
-    if keep_number(kept, work.n_answer_sentences):
+    if keep_spans(kept, work.answer_sentences, work.n_answer_sentences):
         return -1
-    for i in range(work.n_answer_sentences):
-        if keep_number(kept, work.answer_sentences[i].begin) or keep_number(
-                kept, work.answer_sentences[i].end):
-            return -1
     if keep_values(kept, work.scores, N_METRICS):
         return -1
     if keep_list(kept, probes.best_weighted + work.answer_probe,
@@ -140,17 +172,25 @@ cdef int keep_row(kept_t* kept, const workspace_t* work, const options_t* option
     if keep_list(kept, work.chunk_overlap,
                  n_contexts if options.wants[CONTEXT_RELEVANCE] else 0):
         return -1
-    return -1 if keep_values(kept, parts, 4) or keep_oddness(kept) else 0
+    if keep_values(kept, parts, 4) or keep_oddness(kept):
+        return -1
+    # What the words of a row do not say comes last, so that their writers need not pass it.
+    if keep_spans(kept, work.truth_sentences, work.n_truth_sentences):
+        return -1
+    if keep_numbers(kept, probes.noted_context + work.answer_probe,
+                    n_claims if options.wants[FAITHFULNESS] else 0):
+        return -1
+    return keep_numbers(kept, probes.noted_context + work.truth_probe, n_truths)
 
 
 cdef tuple taken_row(kept_t* kept):
     """A row that was kept; a tuple's parts are taken in their order."""
     reasons = [taken_number(kept) for _ in range(N_METRICS)]
-    spans = [(taken_number(kept), taken_number(kept)) for _ in range(taken_number(kept))]
+    spans = taken_spans(kept)
     return (
         taken_values(kept, N_METRICS), reasons, spans, taken_list(kept), taken_list(kept),
         taken_list(kept), taken_list(kept), taken_list(kept), tuple(taken_values(kept, 4)),
-        taken_number(kept) != 0,
+        taken_number(kept) != 0, taken_spans(kept), taken_places(kept), taken_places(kept),
     )
 
 
@@ -200,6 +240,7 @@ def explained_block(
     with nogil:
         failed = open_workspace(&work, &options, seed, flag)
         if not failed:
+            work.probes.notes_contexts = True
             failed = score_kept_rows(&work, &columns, &options, begin, end, metrics, scores,
                                      reasons, &kept)
         close_workspace(&work)
@@ -216,11 +257,13 @@ def kept_row(bytes numbers, bytes values, bytes texts, int64_t number, int64_t v
     """A row that ``explained_block`` kept, which begins at those places.
 
     Returns ``(scores, reasons, answer_spans, support, overlap, coverage, chunk_tfidf,
-    chunk_overlap, parts, is_odd)``: scores and reasons by metric number; byte spans of the answer's
-    sentences with their best weighted and unigram overlap; best unigram overlap of the ground
-    truth's sentences; both per chunk; and TF-IDF and overlap of answer_relevance, F1 and overlap of
-    answer_correctness; and whether a value of the row is so small or large that writers of JSON
-    have several forms for it. Lists of metrics that were not asked for are empty.
+    chunk_overlap, parts, is_odd, truth_spans, support_chunks, coverage_chunks)``: scores and
+    reasons by metric number; byte spans of the answer's sentences with their best weighted and
+    unigram overlap; best unigram overlap of the ground truth's sentences; both per chunk;
+    TF-IDF and overlap of answer_relevance, F1 and overlap of answer_correctness; whether a value
+    of the row is so small or large that writers of JSON have several forms for it; byte spans
+    of the ground truth's sentences; and for each support and coverage the first context that
+    gives it, None where it is 0. Lists of metrics that were not asked for are empty.
     """
     cdef kept_t kept
     cdef int64_t[3] row

@@ -3,7 +3,7 @@ from libc.stdlib cimport free
 from libc.string cimport memchr, memset
 
 from context_overlap cimport (
-    finish_probes, rank_probes, share_longer, share_tokens, weighted_overlap,
+    finish_probes, note_context, rank_probes, share_longer, share_tokens, weighted_overlap,
 )
 from ngram_sets cimport clear_grams, grams_t, tally_t, widen_tally
 from primitives cimport (
@@ -209,6 +209,8 @@ cdef inline int compare_context(workspace_t* work, const options_t* options, tex
         return -1
     if options.wants[CONTEXT_RELEVANCE]:
         work.chunk_overlap[index] = weighted_overlap(probes, &options.sizes, 0, context.total)
+    if probes.notes_contexts:
+        note_context(probes, &options.sizes, work.answer_probe, context.total, index)
     rank_probes(probes, &options.sizes, context.total)
     return 0
 

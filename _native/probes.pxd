@@ -17,6 +17,7 @@ from primitives cimport hash_t, int32_t, int64_t, reserve, span_t, token_t, uint
 cdef enum:
     N_LANES = 8                # bytes of a word
     LANE_SUM = 255             # what a lane can hold
+    NO_CONTEXT = -1            # in the place of the number of one
 
 
 cdef struct overlap_sizes_t:
@@ -66,6 +67,11 @@ cdef struct probes_t:
     int64_t best_weighted_capacity
     double* best_unigram
     int64_t best_unigram_capacity
+    bint notes_contexts        # the first context with the best overlap is wanted, too
+    double* noted_overlap      # per probe, up to the context that is noted
+    int64_t noted_overlap_capacity
+    int64_t* noted_context     # NO_CONTEXT where none overlaps
+    int64_t noted_context_capacity
     token_t* grams             # n-gram ids of the probes, then of the context at hand
     int64_t grams_capacity
     token_t* joined            # ... of the size at hand
@@ -110,6 +116,8 @@ cdef inline void close_probes(probes_t* probes) noexcept nogil:
     free(probes.touched)
     free(probes.best_weighted)
     free(probes.best_unigram)
+    free(probes.noted_overlap)
+    free(probes.noted_context)
     free(probes.grams)
     free(probes.joined)
     free(probes.known)
@@ -302,6 +310,21 @@ cdef inline int index_longer(probes_t* probes, const token_t* tokens, int64_t n_
     return 0
 
 
+cdef inline int clear_notes(probes_t* probes) noexcept nogil:
+    """No context is noted yet, for any probe; 0, or -1 without memory."""
+    cdef int64_t n_probes = probes.n_probes, probe
+    if reserve(<void**> &probes.noted_overlap, &probes.noted_overlap_capacity, n_probes,
+               sizeof(double)):
+        return -1
+    if reserve(<void**> &probes.noted_context, &probes.noted_context_capacity, n_probes,
+               sizeof(int64_t)):
+        return -1
+    for probe in range(n_probes):
+        probes.noted_overlap[probe] = 0.0
+        probes.noted_context[probe] = NO_CONTEXT
+    return 0
+
+
 cdef inline int index_probes(probes_t* probes, const token_t* tokens, int64_t n_token_ids,
                              grams_t* grams, tally_t* tally) noexcept nogil:
     """Sets, and lanes or lists, of all kinds from the probes' tokens; 0, or -1 without memory.
@@ -326,4 +349,4 @@ cdef inline int index_probes(probes_t* probes, const token_t* tokens, int64_t n_
         return -1
     memset(probes.best_weighted, 0, <size_t> n_probes * sizeof(double))
     memset(probes.best_unigram, 0, <size_t> n_probes * sizeof(double))
-    return 0
+    return clear_notes(probes) if probes.notes_contexts else 0

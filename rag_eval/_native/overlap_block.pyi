@@ -58,4 +58,7 @@ def kept_row(
     list[float],
     tuple[float, float, float, float],
     bool,
+    list[tuple[int, int]],
+    list[int | None],
+    list[int | None],
 ]: ...

@@ -346,6 +346,9 @@ class RowDetails(NamedTuple):
     chunk_overlap: list[float]
     parts: tuple[float, float, float, float]
     is_odd: bool
+    truth_spans: list[tuple[int, int]]
+    support_chunks: list[int | None]
+    coverage_chunks: list[int | None]
 
 
 Details: TypeAlias = RowDetails | GroundedDetails

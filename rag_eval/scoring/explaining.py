@@ -282,9 +282,14 @@ class LazyMetrics(ByMetric[MetricResult]):
         return found
 
     @property
+    def facts(self) -> RowFacts | None:
+        """What explanations are made of, if it is known."""
+        return None if self._row is None else self._row.facts
+
+    @property
     def details(self) -> kernels.Details | None:
         """What kernels found in the row, if it is known."""
-        return None if self._row is None else self._row.details
+        return None if self.facts is None else self.facts.details
 
     @property
     def columns(self) -> tuple[MetricId, ...]:

@@ -1,7 +1,7 @@
 """The sentences of a result's answer, or ground truth, in; what supports each of them, out.
 
-A result of the grounded profile has evidence. Where it was not kept, or is of other texts, and in
-the overlap profile, it is recomputed from the texts of the sample.
+A result has it from the kernels. Where it was not kept, or is of other texts, it is recomputed from
+the texts of the sample.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
-
-import numpy as np
 
 from rag_eval.errors import RagEvalError
 from rag_eval.inputs.row_texts import read_rows
@@ -20,7 +18,7 @@ from rag_eval.kernels.scoring import Evidence, GroundedDetails, RowDetails, metr
 from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.results.row import EvalResult, MetricResult, SentenceEvidence
 from rag_eval.results.words_grounded import SENTENCE_CUT, evidence_of, missing_words
-from rag_eval.results.words_overlap import LOW_SUPPORT
+from rag_eval.results.words_overlap import LOW_SUPPORT, RowFacts
 from rag_eval.samples import MetricId
 from rag_eval.scoring.explaining import LazyMetrics
 from rag_eval.views.texts import contexts_of, fields_of, text_of, truths_of
@@ -32,6 +30,8 @@ Level: TypeAlias = Literal["supported", "weak", "unsupported"]
 _HARDLY: Final = 0.30
 _METRICS: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate", "context_recall")
 _SETTINGS: Final = frozenset(OverlapSettings.__slots__)
+# Bytes of UTF-8 that do not begin a code point.
+_CONTINUING: Final = bytes(range(0x80, 0xC0))
 # Those whose evidence is of the answer.
 _OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 
@@ -102,7 +102,7 @@ def sentences_of_rows(
 ) -> Iterator[RowSentences]:
     """The sentences of several rows, given with answer, shown ground truth and contexts.
 
-    What has to be computed again is computed for all of them at once.
+    What kernels did not keep is computed again, for all of them at once.
     """
     asked = [_asked(*row) for row in rows]
     by_overlap = _by_overlap([one for one in asked if isinstance(one, _Asked)])
@@ -156,6 +156,9 @@ def _asked(
     if not answer and not truth:
         return _NO_SENTENCES
     if _profile(result) != "grounded":
+        kept = _kept_overlap(result, answer, truth)
+        if kept is not None:
+            return kept
         options = {} if result.signature is None else result.signature.options
         return _Asked(answer, truth, contexts, options)
     return RowSentences(
@@ -261,11 +264,7 @@ class _Asked(NamedTuple):
 
 
 def _by_overlap(asked: Sequence[_Asked]) -> Iterator[RowSentences]:
-    """What the overlap profile sees in each sentence, by its rules for claims and for recall.
-
-    The profile keeps the best overlap of a sentence and not where it was found, so that each
-    context is asked by itself: those of all rows in one go.
-    """
+    """What the overlap profile sees in each sentence, by its rules for claims and for recall."""
     for options, rows in groupby(asked, lambda one: one.options):
         known = {name: value for name, value in options.items() if name in _SETTINGS}
         yield from _overlap_rows(list(rows), known)
@@ -275,8 +274,8 @@ def _overlap_rows(asked: list[_Asked], known: dict[str, Any]) -> Iterator[RowSen
     rows: list[SampleLike] = []
     for one in asked:
         texts = {"question": "", "answer": one.answer, "groundTruth": one.truth}
-        rows += [{**texts, "contexts": [context]} for context in one.contexts]
-        # Only an answer comes back with the places of its sentences.
+        rows.append({**texts, "contexts": list(one.contexts)})
+        # The sentences are those of the text that is shown, which may be read as a list of texts.
         rows.append({**texts, "answer": one.truth, "groundTruth": "", "contexts": []})
     try:
         settings = OverlapSettings.from_options(known)
@@ -295,51 +294,54 @@ def _overlap_rows(asked: list[_Asked], known: dict[str, Any]) -> Iterator[RowSen
         return
     found = iter(details)
     for one in asked:
-        by_context, spans = [next(found) for _ in one.contexts], next(found).answer_spans
+        scored, spans = next(found), next(found).answer_spans
         yield RowSentences(
-            _claims(one.answer, by_context, settings),
-            _recalled(one.truth, spans, by_context, settings),
+            _claims(one.answer, scored, settings),
+            _recalled(one.truth, spans, scored, settings),
         )
 
 
-def _claims(
-    text: str, by_context: Sequence[RowDetails], settings: OverlapSettings
-) -> tuple[SentenceView, ...]:
-    spans = _code_points(text, by_context[0].answer_spans)
-    supports = zip(*(one.support for one in by_context), strict=True)
-    overlaps = zip(*(one.overlap for one in by_context), strict=True)
+def _kept_overlap(result: EvalResult, answer: str, truth: str) -> RowSentences | None:
+    """The sentences as kernels kept them; None where they scored other texts, or less of them."""
+    metrics = result.metrics
+    if not isinstance(metrics, LazyMetrics) or not isinstance(metrics.facts, RowFacts):
+        return None
+    if answer and "faithfulness" not in metrics.columns:
+        return None
+    # A text in the form of a list, and contexts that are not texts, are read as something else.
+    contexts = fields_of(result).get("contexts")
+    if truth[:1] == "[" or not isinstance(contexts, list) or set(map(type, contexts)) != {str}:
+        return None
+    details, settings = metrics.facts.details, metrics.facts.settings
+    return RowSentences(
+        _claims(answer, details, settings) if answer else (),
+        _recalled(truth, details.truth_spans, details, settings) if truth else (),
+    )
+
+
+def _claims(text: str, details: RowDetails, settings: OverlapSettings) -> tuple[SentenceView, ...]:
+    spans = _code_points(text, details.answer_spans)
+    claims = zip(spans, details.support, details.overlap, details.support_chunks, strict=True)
     return tuple(
-        _overlap_view(text, span, found, _claim_level(max(found), max(overlap), settings))
-        for span, found, overlap in zip(spans, supports, overlaps, strict=True)
+        SentenceView(
+            text[slice(*span)], span, support, _claim_level(support, overlap, settings), chunk
+        )
+        for span, support, overlap, chunk in claims
     )
 
 
 def _recalled(
-    text: str,
-    spans: Sequence[tuple[int, int]],
-    by_context: Sequence[RowDetails],
-    settings: OverlapSettings,
+    text: str, spans: Sequence[tuple[int, int]], details: RowDetails, settings: OverlapSettings
 ) -> tuple[SentenceView, ...]:
     least = settings.sentence_coverage_threshold
-    coverages = list(zip(*(one.coverage for one in by_context), strict=True))
-    if len(coverages) != len(spans):  # read as a list of texts
+    if len(details.coverage) != len(spans):  # read as a list of texts
         return ()
+    found = zip(_code_points(text, spans), details.coverage, details.coverage_chunks, strict=True)
     return tuple(
-        _overlap_view(text, span, found, "supported" if max(found) >= least else "unsupported")
-        for span, found in zip(_code_points(text, spans), coverages, strict=True)
-    )
-
-
-def _overlap_view(
-    text: str, span: tuple[int, int], supports: Sequence[float], level: Level
-) -> SentenceView:
-    best = max(supports)
-    return SentenceView(
-        text=text[slice(*span)],
-        span=span,
-        support=best,
-        level=level,
-        chunk=supports.index(best) if best else None,
+        SentenceView(
+            text[slice(*span)], span, value, "supported" if value >= least else "unsupported", chunk
+        )
+        for span, value, chunk in found
     )
 
 
@@ -350,10 +352,14 @@ def _claim_level(support: float, overlap: float, settings: OverlapSettings) -> L
 
 
 def _code_points(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans of bytes as spans of code points."""
-    data = text.encode("utf-8", "surrogatepass")
-    if len(data) == len(text):
+    """Spans of bytes, in ascending order, as spans of code points."""
+    if text.isascii():
         return list(spans)
-    starts = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80)
-    ends = np.concatenate(([0], starts))
-    return [(int(ends[begin]), int(ends[end])) for begin, end in spans]
+    data = text.encode("utf-8", "surrogatepass")
+    found, place, at = [], 0, 0
+    for begin, end in spans:
+        first = at + len(data[place:begin].translate(None, _CONTINUING))
+        at = first + len(data[begin:end].translate(None, _CONTINUING))
+        place = end
+        found.append((first, at))
+    return found

@@ -167,13 +167,42 @@ def test_details_equal_the_oracle_under_any_options(row: Sample, options: dict[s
     wanted = overlap.details(joined_sample(row), **options)
     if not row["contexts"]:
         # Nothing is held against nothing: the kernel lists no sentence then.
-        wanted = overlap.Details([], [], [], [], [])
+        wanted = overlap.Details([], [], [], [], [], [], [])
     assert found.support == wanted.answer_support
     assert found.overlap == wanted.answer_overlap
     assert found.coverage == wanted.truth_overlap
     assert found.chunk_tfidf == wanted.context_similarity
     assert found.chunk_overlap == wanted.context_overlap
-    answer = joined(row["answer"]).encode("utf-8", "surrogatepass")
-    assert [
-        answer[begin:end].decode("utf-8", "surrogatepass") for begin, end in found.answer_spans
-    ] == split_sentences(joined(row["answer"]))
+    assert found.support_chunks == wanted.answer_contexts
+    assert found.coverage_chunks == wanted.truth_contexts
+    for text, spans in (
+        (row["answer"], found.answer_spans),
+        (row.get("groundTruth") or "", found.truth_spans),
+    ):
+        data = joined(text).encode("utf-8", "surrogatepass")
+        assert [
+            data[begin:end].decode("utf-8", "surrogatepass") for begin, end in spans
+        ] == split_sentences(joined(text))
+
+
+def test_of_equally_good_contexts_the_first_is_kept() -> None:
+    """A pair that shares nothing may be as good as one that does, where both texts are short."""
+    short: Sample = {
+        "question": "",
+        "answer": "Fox. A red fox. Owl. Sea.",
+        "contexts": ["bear", "a red fox", "an owl", "a red fox", "fox", "fox", "", ""],
+        "groundTruth": "A fox. Owl. Sea.",
+    }
+    wordless = {**short, "answer": "!", "groundTruth": "?"}
+    for row, sizes, support, coverage in (
+        (short, (1, 2), [4, 1, 2, 0], [1, 2, None]),
+        (short, (1,), [4, 1, 2, None], [1, 2, None]),
+        (short, (3,), [0, 1, 0, 0], [1, 2, None]),
+        (wordless, (1, 2), [6], [6]),
+    ):
+        wanted = overlap.details(row, ngram_sizes=sizes)
+        assert (wanted.answer_contexts, wanted.truth_contexts) == (support, coverage)
+        settings = OverlapSettings.from_options({"ngram_sizes": sizes})
+        batch = read_rows([row], 0, FieldNeeds.of(METRIC_IDS)).pack()
+        found = kernels.overlap_details(batch, 0, settings, np.arange(7))
+        assert (found.support_chunks, found.coverage_chunks) == (support, coverage)

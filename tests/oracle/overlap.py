@@ -35,6 +35,8 @@ class Details(NamedTuple):
     context_similarity: list[float]  # per context: TF-IDF similarity to the question
     context_overlap: list[float]  # per context: weighted overlap with the question
     truth_overlap: list[float]  # per ground truth sentence: max unigram overlap with a context
+    answer_contexts: list[int | None]  # per answer sentence: the first context with that support
+    truth_contexts: list[int | None]  # per ground truth sentence: the same of its overlap
 
 
 def score(metric_id: str, sample: Sample, **options: Any) -> float | None:
@@ -50,6 +52,11 @@ def details(sample: Sample, **options: Any) -> Details:
         context_similarity=_context_similarity(sample),
         context_overlap=_context_overlap(sample, used),
         truth_overlap=_best_overlaps(_ground_truth(sample) or "", sample["contexts"]),
+        answer_contexts=[_first_best(overlaps) for overlaps in _weighted_overlaps(sample, used)],
+        truth_contexts=[
+            _first_best([ngram_overlap(sentence, context) for context in sample["contexts"]])
+            for sentence in split_sentences(_ground_truth(sample) or "")
+        ],
     )
 
 
@@ -134,14 +141,23 @@ def _ground_truth(sample: Sample) -> str | None:
 
 
 def _answer_support(sample: Sample, options: Options) -> list[float]:
-    best: list[float] = []
-    for sentence in split_sentences(sample["answer"]):
-        overlaps = [
-            weighted_ngram_overlap(sentence, context, options.ngram_sizes, options.ngram_weights)
+    return [max([0.0, *overlaps]) for overlaps in _weighted_overlaps(sample, options)]
+
+
+def _weighted_overlaps(sample: Sample, options: Options) -> list[list[float]]:
+    sizes, weights = options.ngram_sizes, options.ngram_weights
+    return [
+        [
+            weighted_ngram_overlap(sentence, context, sizes, weights)
             for context in sample["contexts"]
         ]
-        best.append(max([0.0, *overlaps]))
-    return best
+        for sentence in split_sentences(sample["answer"])
+    ]
+
+
+def _first_best(overlaps: list[float]) -> int | None:
+    best = max([0.0, *overlaps])
+    return overlaps.index(best) if best > 0 else None
 
 
 def _best_overlaps(text: str, contexts: list[str]) -> list[float]:

@@ -313,4 +313,4 @@ def test_sentence_coverage_threshold(truth_name: str) -> None:
 
 def test_details_without_contexts_or_ground_truth() -> None:
     parts = overlap.details(SHORT | {"contexts": []})
-    assert parts == ([0.0, 0.0], [0.0, 0.0], [], [], [])
+    assert parts == ([0.0, 0.0], [0.0, 0.0], [], [], [], [None, None], [])

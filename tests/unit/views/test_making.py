@@ -76,6 +76,19 @@ def test_the_chunk_is_the_first_that_has_the_best_overlap() -> None:
     assert first.chunk == 0
 
 
+@pytest.mark.parametrize("metrics", [None, ["hallucination_rate", "context_recall"]])
+def test_sentences_that_kernels_kept_are_those_found_anew(metrics: list[str] | None) -> None:
+    """Also where texts are read as something else, and where no metric weighs sentences."""
+    truths = [TRIAL["groundTruth"], '["Ellen Marsh led it."]', ["Ellen Marsh led it."], "", None]
+    texts = [{**TRIAL, "groundTruth": truth} for truth in truths]
+    texts += [{**TRIAL, "answer": ""}, {**TRIAL, "contexts": []}]
+    texts += [{**TRIAL, "contexts": [{"text": "Ellen Marsh led it."}, "Nothing."]}]
+    for result in (rag_eval.evaluate(one, metrics) for one in texts):
+        anew = replace(result, metrics=type(result.metrics)(dict(result.metrics)))
+        assert answer_sentences(result) == answer_sentences(anew)
+        assert truth_sentences(result) == truth_sentences(anew)
+
+
 def test_a_claim_counts_by_its_words_and_faithfulness_by_their_pairs_too() -> None:
     result = rag_eval.evaluate(TRIAL)
     (first, _), limit = answer_sentences(result), 0.5
