@@ -218,13 +218,6 @@ class KeptRows(Sequence[Any]):
         numbers, values, texts = map(b"".join, zip(*found, strict=True))
         return cls(numbers, values, texts, np.concatenate(places), details)
 
-    @classmethod
-    def of_rows(cls, rows: Iterable[Self]) -> Self:
-        """Rows of several, which kernels found in the same way."""
-        several = list(rows)
-        parts = ((one.numbers, one.values, one.texts, one.places.tobytes()) for one in several)
-        return cls.joined(parts, several[0]._details)
-
     def alone(self, index: int) -> Self:
         """One row, without the memory of the others."""
         sizes = len(self.numbers) // 8, len(self.values) // 8, len(self.texts)

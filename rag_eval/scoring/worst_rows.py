@@ -93,9 +93,8 @@ def opened_rows(
             samples = [row.sample for row in block]
             batch = read_rows(samples, 0, needs.without(absent)).pack()
             judged, fields = [row.judged or {} for row in block], [row.fields for row in block]
-            details = [row.details for row in block if row.details is not None]
-            kept = KernelRows.of_rows(details) if is_scored else None
-            found = scored_rows(samples, batch, plan, judged, fields, kept)
+            kept = [row.details[0] for row in block if row.details is not None]
+            found = scored_rows(samples, batch, plan, judged, fields, kept if is_scored else None)
             for row, one in zip(block, found, strict=True):
                 one.same_as(row.number, row.scores)
             yield from explained_rows(found, evaluated_at, lazily=lazily)
