@@ -182,7 +182,8 @@ LOW_SCORES: Final[dict[MetricId, SignalKind]] = {
 class RowFacts:
     """One scored row: its score details and what of its texts is quoted.
 
-    Without ``quotes`` there are no signals about sentences, which take the most time.
+    ``words`` are those of scores that were counted. Without ``quotes`` there are no signals about
+    sentences, which take the most time.
     """
 
     details: RowDetails
@@ -191,6 +192,7 @@ class RowFacts:
     n_contexts: int
     has_ground_truth: bool
     absent: frozenset[str]
+    words: Mapping[MetricId, str]
     quotes: bool = True
     claims: Sequence[str] = ()
 
@@ -210,7 +212,7 @@ class RowFacts:
     def unquoted(self) -> RowFacts:
         """The same without quotes."""
         facts = self.details, self.settings, self.answer, self.n_contexts
-        return RowFacts(*facts, self.has_ground_truth, self.absent, quotes=False)
+        return RowFacts(*facts, self.has_ground_truth, self.absent, self.words, quotes=False)
 
     def said(self, metrics: tuple[MetricId, ...]) -> list[Said]:
         """What is said of the scores of some metrics of a row."""
@@ -238,10 +240,6 @@ def _lacking(absent: frozenset[str], metric: MetricId) -> _Say | None:
 def _only(metric: MetricId, variant: int, facts: RowFacts) -> Said:
     """An explanation without numbers."""
     return metric_words(metric, variant, facts.settings, facts.absent), (), (), None
-
-
-def _words(metric: MetricId, facts: RowFacts) -> str:
-    return metric_words(metric, _PLAIN, facts.settings, facts.absent)
 
 
 def _claim_signals(
@@ -306,6 +304,12 @@ def metric_words(
     return words.replace("{threshold}", shortest(settings.chunk_relevance_threshold))
 
 
+@lru_cache(64)
+def _plain_words(settings: OverlapSettings, absent: frozenset[str]) -> dict[MetricId, str]:
+    """Those of scores that were counted, known for all rows: settings are slow to look up by."""
+    return {metric: metric_words(metric, _PLAIN, settings, absent) for metric in _WORDS}
+
+
 def signal_kind(metric: MetricId, about: int) -> SignalKind:
     """Signals that kernels name by the number of what they are about."""
     if about == ABOUT_SENTENCE:
@@ -330,7 +334,7 @@ def _faithfulness(facts: RowFacts, score: float) -> Said:
     if not support:
         return _only("faithfulness", _NOTHING, facts)
     return (
-        _words("faithfulness", facts),
+        facts.words["faithfulness"],
         (len(support), score),
         _claim_signals(_LOW_SUPPORT_SIGNAL, facts, support, LOW_SUPPORT),
         None,
@@ -340,7 +344,7 @@ def _faithfulness(facts: RowFacts, score: float) -> Said:
 def _answer_relevance(facts: RowFacts, score: float) -> Said:
     tfidf, overlap = facts.details.parts[:2]
     return (
-        _words("answer_relevance", facts),
+        facts.words["answer_relevance"],
         (tfidf, overlap, score),
         low_score("answer_relevance", score, _LOW_SCORE),
         None,
@@ -352,7 +356,7 @@ def _context_precision(facts: RowFacts, score: float) -> Said:
     if not chunks:
         return _only("context_precision", _NOTHING, facts)
     return (
-        _words("context_precision", facts),
+        facts.words["context_precision"],
         (len(chunks), score),
         listed(_LOW_RELEVANCE_SIGNAL, places_below(chunks, _LOW_RELEVANCE)),
         None,
@@ -368,7 +372,7 @@ def _context_recall(facts: RowFacts, score: float) -> Said:
     threshold = facts.settings.sentence_coverage_threshold
     covered = len([1 for value in coverage if value >= threshold])
     return (
-        _words("context_recall", facts),
+        facts.words["context_recall"],
         (covered, len(coverage), score),
         (),
         None,
@@ -382,7 +386,7 @@ def _context_relevance(facts: RowFacts, score: float) -> Said:
     threshold = facts.settings.chunk_relevance_threshold
     relevant = len([1 for value in chunks if value >= threshold])
     return (
-        _words("context_relevance", facts),
+        facts.words["context_relevance"],
         (relevant, len(chunks), score),
         (),
         None,
@@ -394,7 +398,7 @@ def _answer_correctness(facts: RowFacts, score: float) -> Said:
         return _only("answer_correctness", _LACKED, facts)
     f1, overlap = facts.details.parts[2:]
     return (
-        _words("answer_correctness", facts),
+        facts.words["answer_correctness"],
         (f1, overlap, score),
         low_score("answer_correctness", score, _LOW_SCORE),
         None,
@@ -411,7 +415,7 @@ def _hallucination_rate(facts: RowFacts, score: float) -> Said:
     n_unsupported = len([1 for overlap in overlaps if overlap < threshold])
     rate = n_unsupported / n_sentences
     return (
-        _words("hallucination_rate", facts),
+        facts.words["hallucination_rate"],
         (n_unsupported, n_sentences, rate, score),
         _claim_signals(_UNSUPPORTED_SIGNAL, facts, overlaps, threshold),
         None,
@@ -456,7 +460,9 @@ def facts_of_rows(
         pairwise(batch.row_contexts.tolist()),
         pairwise(batch.ground_truth.offsets.tolist()),
     )
+    absent = batch.absent
+    words = _plain_words(settings, absent)
     return [
-        RowFacts(details, settings, answer, end - begin, truth_begin < truth_end, batch.absent)
+        RowFacts(details, settings, answer, end - begin, truth_begin < truth_end, absent, words)
         for details, answer, (begin, end), (truth_begin, truth_end) in zip(*columns, strict=True)
     ]
