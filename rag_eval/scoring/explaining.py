@@ -21,17 +21,16 @@ from rag_eval.metrics.contract import Fields, Scored
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature, signature_of
 from rag_eval.results import words_overlap
-from rag_eval.results.judged import JudgedRowScores, JudgedScore
+from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.row import (
     ByMetric,
     CostTracker,
     EvalResult,
-    EvalSignal,
     MetricResult,
     Refusal,
     Words,
 )
-from rag_eval.samples import MetricId, NullReason, ScoredBy
+from rag_eval.samples import MetricId, NullReason
 
 if TYPE_CHECKING:
     from rag_eval.results import words_grounded
@@ -193,21 +192,14 @@ class ScoredRow:
         )
 
 
-class ShownMetric(NamedTuple):
-    """What a :class:`MetricResult` says, without evidence and signals of sentences."""
+class MetricScore(NamedTuple):
+    """A :class:`MetricResult` without what is said of its score."""
 
     metric_id: MetricId
     score: float | None
     passed: bool | None
     threshold: float | None
-    explanation: str
-    signals: tuple[EvalSignal, ...]
     null_reason: NullReason
-    chunk_scores: Sequence[float] | None
-    mode: ScoredBy = "heuristic"
-    probability: float | None = None
-    judged: JudgedScore | None = None
-    details: tuple[Mapping[str, Any], ...] | None = None
 
 
 class LazyMetrics(ByMetric[MetricResult]):
@@ -257,29 +249,29 @@ class LazyMetrics(ByMetric[MetricResult]):
         found = made.get(name)
         return super()._find(name) if found is None else found
 
-    def shown(self) -> Sequence[MetricResult | ShownMetric]:
-        """All metrics, in a third of the time."""
+    def scored(self) -> Sequence[MetricResult | MetricScore]:
+        """All metrics without what is said of them."""
         row = self._row
         if row is None:
             return tuple(self._values.values())
-        names, thresholds, computed = row.plan.columns, row.plan.thresholds, row.computed
-        said = row.facts.unquoted().said(names)
+        thresholds, computed = row.plan.thresholds, row.computed
         found = []
-        columns = zip(names, row.scores.tolist(), self._passed, said, strict=True)
-        for metric, score, passed, (words, values, signals, parts) in columns:
-            is_null, threshold = math.isnan(score), thresholds[metric]
-            shown = ShownMetric(
-                metric,
-                None if is_null else score,
-                None if is_null or threshold is None else passed,
-                threshold,
-                words_overlap.filled(words, values),
-                tuple(map(words_overlap.as_signal, signals)) if signals else (),
-                computed[metric].null_reason,
-                None if parts is None else parts[0],
-            )
-            found.append(shown)
+        columns = zip(row.plan.columns, row.scores.tolist(), self._passed, strict=True)
+        for metric, score, passed in columns:
+            reason, threshold = computed[metric].null_reason, thresholds[metric]
+            if math.isnan(score):
+                found.append(MetricScore(metric, None, None, threshold, reason))
+            else:
+                verdict = None if threshold is None else passed
+                found.append(MetricScore(metric, score, verdict, threshold, reason))
         return found
+
+    def said(self) -> Sequence[words_overlap.Said] | None:
+        """What is said of each metric, sentences apart, in a sixth of the time of explanations.
+
+        None for metrics that were made of values.
+        """
+        return None if self._row is None else self._row.facts.unquoted().said(self.columns)
 
     @property
     def facts(self) -> RowFacts | None:

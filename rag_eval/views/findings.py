@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from rag_eval.results.row import EvalResult, EvalSignal, MetricResult
+from rag_eval.results.row import EvalResult, EvalSignal, MetricResult, Severity
 from rag_eval.samples import MetricId
 from rag_eval.views.sentences import SentenceView, answer_sentences, truth_sentences
 
@@ -37,7 +37,15 @@ def _of_metric(metric: MetricResult) -> Iterator[str]:
             yield check_line(finding)
 
 
-def gravest_first(signals: Iterable[EvalSignal]) -> list[EvalSignal]:
+class _Graded(Protocol):
+    @property
+    def severity(self) -> Severity: ...
+
+
+_Signal = TypeVar("_Signal", bound=_Graded)
+
+
+def gravest_first(signals: Iterable[_Signal]) -> list[_Signal]:
     """Critical ones, then warnings, then the rest, each in their order."""
     return sorted(signals, key=lambda signal: _SEVERITIES.get(signal.severity, 0))
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rag_eval.results.row import EvalResult, MetricResult, sample_dict
 from rag_eval.samples import EvalSample, NullReason
-from rag_eval.scoring.explaining import ShownMetric
+from rag_eval.scoring.explaining import MetricScore
 
 
 def fields_of(result: EvalResult) -> dict[str, Any]:
@@ -41,7 +41,7 @@ ALTHOUGH: Final = ", although relevant contexts were retrieved"
 """... where it need not have."""
 
 
-def null_text(metric: MetricResult | ShownMetric) -> str:
+def null_text(metric: MetricResult | MetricScore) -> str:
     """Why there is no score, such as ``nothing to measure``."""
     if metric.null_reason == NullReason.MEASURED:
         return "not measured"

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -19,12 +19,14 @@ from rag_eval.reports.page.row_detail import (
     RowTexts,
     finding,
     named,
+    said_without_score,
     without_score,
 )
 from rag_eval.reports.page.templating import whole_share
 from rag_eval.reports.page.visible_text import cut, short
-from rag_eval.results.row import EvalResult, MetricResult
-from rag_eval.scoring.explaining import LazyMetrics, ShownMetric
+from rag_eval.results.row import EvalResult, MetricResult, Severity
+from rag_eval.results.words_overlap import Said, SaidSignal, filled
+from rag_eval.scoring.explaining import LazyMetrics, MetricScore
 from rag_eval.views.findings import gravest_first
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.sentences import RowSentences, SentenceView
@@ -47,18 +49,18 @@ def encoded(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
 
 
-AnyMetric: TypeAlias = MetricResult | ShownMetric
+AnyScore: TypeAlias = MetricResult | MetricScore
 
 
-def metrics_of(result: EvalResult) -> Sequence[AnyMetric]:
-    """The metrics of a row with what the page says of them, evidence of sentences apart."""
+def scores_of(result: EvalResult) -> Sequence[AnyScore]:
+    """The metrics of a row, without explanations where there are none yet."""
     metrics = result.metrics
-    return metrics.shown() if isinstance(metrics, LazyMetrics) else tuple(metrics.values())
+    return metrics.scored() if isinstance(metrics, LazyMetrics) else tuple(metrics.values())
 
 
 def row_data(
     row: ViewedRow,
-    metrics: Sequence[AnyMetric],
+    scores: Sequence[AnyScore],
     texts: RowTexts,
     sentences: RowSentences,
     limits: Limits,
@@ -69,6 +71,8 @@ def row_data(
 
     Parameters
     ----------
+    scores : sequence
+        As :func:`scores_of` has them.
     old : mapping
         The scores of the row in the baseline.
     n_known : int
@@ -95,7 +99,7 @@ def row_data(
         [_sentence(view) for view in sentences.truth],
         told,
         None if result.refusal is None else 1 + result.refusal.answerable,
-        [_metric(one, limits, old, has_sentences) for one in metrics],
+        _metrics(result, scores, limits, old, has_sentences),
         _named(texts.metadata, limits),
         _named(texts.others, limits),
         None if row.old_answer is None else _shown(row.old_answer, limits.text),
@@ -154,18 +158,28 @@ def _told(
         return None
     told: list[Any] = [len(found)]
     for place, view in found[: limits.n_sentences]:
-        opposed = view.contradiction or ("", "")
         told.append(
             (
                 place,
-                [short(text, 200) for text in view.remarks],
-                [*view.missing, opposed[0]],
-                opposed[1],
+                *(_remarks(view) if view[_LACKING] != _LACKS_NOTHING else _NO_REMARKS),
                 _far_passage(view, contexts, limits),
                 view.text if view.span[1] > n_shown else None,
             )
         )
     return told
+
+
+_LACKING: Final = slice(SentenceView._fields.index("missing_numbers"), None)
+_LACKS_NOTHING: Final = SentenceView("", (0, 0), 0.0, "weak")[_LACKING]
+
+
+def _remarks(view: SentenceView) -> tuple[list[str], list[str], str]:
+    """What contexts contradict or lack, the texts that they lack, and what they have instead."""
+    own, other = view.contradiction or ("", "")
+    return [short(text, 200) for text in view.remarks], [*view.missing, own], other
+
+
+_NO_REMARKS: Final = _remarks(SentenceView("", (0, 0), 0.0, "weak"))
 
 
 def _far_passage(
@@ -188,39 +202,43 @@ def _far_passage(
     return text[low:high], part.begin - low, part.end - low, low, len(text)
 
 
+def _metrics(
+    result: EvalResult,
+    scores: Sequence[AnyScore],
+    limits: Limits,
+    old: Mapping[str, float],
+    has_sentences: bool,
+) -> list[tuple[Any, ...]]:
+    """The metrics with their evidence, as ``_metric`` of ``row_detail`` has them."""
+    metrics = result.metrics
+    said = metrics.said() if isinstance(metrics, LazyMetrics) else None
+    if said is None:
+        return [_metric(one, limits, old, has_sentences) for one in metrics.values()]
+    return [
+        _said_metric(one, words, limits, old, has_sentences)
+        for one, words in zip(scores, said, strict=True)
+    ]
+
+
 def _metric(
-    found: AnyMetric, limits: Limits, old: Mapping[str, float], has_sentences: bool
+    found: MetricResult, limits: Limits, old: Mapping[str, float], has_sentences: bool
 ) -> tuple[Any, ...]:
-    """One metric with its evidence, as ``_metric`` of ``row_detail`` has it."""
-    name, score, most = found.metric_id, found.score, limits.n_findings
-    signals: Sequence[Any] = found.signals
-    if signals:
-        signals = [
-            one
-            for one in gravest_first(signals)
-            if not (has_sentences and one.id.startswith(OF_SENTENCES))
-        ]
-    notes = () if found.threshold is None else _threshold_note(found.threshold)
-    if name in old:
-        notes = (f"baseline {score_text(old[name])}", *notes)
+    score, most = found.score, limits.n_findings
+    name, notes = _heading(found.metric_id, found.threshold)
+    if found.metric_id in old:
+        notes = (_baseline(old[found.metric_id]), *notes)
     if found.probability is not None:
         notes = (*notes, f"probability of good {whole_share(found.probability)}")
     if found.mode != "heuristic":
         notes = (*notes, found.mode)
+    signals = _signals(found, has_sentences)
     return (
-        shown_name(name),
+        name,
         null_text(found) if score is None else score_text(score),
         found.passed,
         notes,
         _clipped(without_score(found.explanation, score), 2000),
-        [
-            (
-                one.severity,
-                _clipped(without_score(one.message, score) or one.message, 1000),
-                short(one.evidence, 300) if one.evidence else None,
-            )
-            for one in signals[:most]
-        ],
+        signals[:most],
         None if found.chunk_scores is None else [*map(_score, found.chunk_scores)],
         _findings(found, limits, len(signals) - most)
         if found.details or found.judged is not None or len(signals) > most
@@ -228,10 +246,84 @@ def _metric(
     )
 
 
-def _findings(found: AnyMetric, limits: Limits, n_more_signals: int) -> dict[str, Any]:
+def _said_metric(
+    found: AnyScore, said: Said, limits: Limits, old: Mapping[str, float], has_sentences: bool
+) -> tuple[Any, ...]:
+    """As :func:`_metric`, of words whose values are not in their places yet."""
+    words, values, about, parts = said
+    score = found.score
+    name, notes = _heading(found.metric_id, found.threshold)
+    if found.metric_id in old:
+        notes = (_baseline(old[found.metric_id]), *notes)
+    signals = _said_signals(about, score, has_sentences) if about else _NO_SIGNALS
+    most = limits.n_findings
+    return (
+        name,
+        null_text(found) if score is None else _score(score),
+        found.passed,
+        notes,
+        _clipped(said_without_score(words, values, score), 2000),
+        signals[:most],
+        None if parts is None or parts[0] is None else [*map(_score, parts[0])],
+        None if len(signals) <= most else _more_signals(len(signals) - most),
+    )
+
+
+@lru_cache(1000)
+def _heading(metric: str, threshold: float | None) -> tuple[str, tuple[str, ...]]:
+    """The name of a metric, and a note on its threshold."""
+    notes = () if threshold is None else (f"threshold {limit_text(threshold)}",)
+    return shown_name(metric), notes
+
+
+def _baseline(score: float) -> str:
+    return f"baseline {score_text(score)}"
+
+
+class _Signal(NamedTuple):
+    severity: Severity
+    message: _Shown
+    evidence: str | None
+
+
+_NO_SIGNALS: Final[list[_Signal]] = []
+
+
+def _signals(found: MetricResult, has_sentences: bool) -> list[_Signal]:
+    """The most severe first; those about sentences only if these do not stand above."""
+    score = found.score
+    return [
+        _Signal(
+            one.severity,
+            _clipped(without_score(one.message, score) or one.message, 1000),
+            short(one.evidence, 300) if one.evidence else None,
+        )
+        for one in gravest_first(found.signals)
+        if not (has_sentences and one.id.startswith(OF_SENTENCES))
+    ]
+
+
+def _said_signals(
+    said: Sequence[SaidSignal], score: float | None, has_sentences: bool
+) -> list[_Signal]:
+    """As :func:`_signals`, without evidence."""
+    signals = []
+    for kind, values, *_ in said:
+        if has_sentences and kind.id.startswith(OF_SENTENCES):
+            continue
+        message = said_without_score(kind.message, values, score) or filled(kind.message, values)
+        signals.append(_Signal(kind.severity, _clipped(message, 1000), None))
+    return signals if len(signals) == 1 else gravest_first(signals)
+
+
+def _more_signals(n: int) -> dict[str, Any]:
+    return {"moreSignals": max(0, n)}
+
+
+def _findings(found: MetricResult, limits: Limits, n_more_signals: int) -> dict[str, Any]:
     """What scorers and a judge found, which most metrics do not have."""
     most = limits.n_findings
-    shown: dict[str, Any] = {"moreSignals": max(0, n_more_signals)}
+    shown = _more_signals(n_more_signals)
     if found.details:
         failed = [one for one in found.details if one.get("passed") is False]
         others = [one for one in found.details if one.get("passed") is not False]
@@ -249,11 +341,6 @@ def _findings(found: AnyMetric, limits: Limits, n_more_signals: int) -> dict[str
             [_finding(one, limits) for one in judged.details[:most]],
         )
     return shown
-
-
-@lru_cache(100)
-def _threshold_note(threshold: float) -> tuple[str, ...]:
-    return (f"threshold {limit_text(threshold)}",)
 
 
 def _finding(found: Mapping[str, Any], limits: Limits) -> tuple[bool | None, list[Any]]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from rag_eval.plumbing.javascript_numbers import three_decimals
@@ -18,7 +19,7 @@ from rag_eval.reports.page.passages import (
 )
 from rag_eval.reports.page.visible_text import short
 from rag_eval.results.row import EvalResult, MetricResult
-from rag_eval.results.words_overlap import SENTENCE_SIGNALS
+from rag_eval.results.words_overlap import SENTENCE_SIGNALS, filled
 from rag_eval.views.findings import gravest_first
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.sentences import RowSentences, SentenceView, shown_truth
@@ -220,11 +221,41 @@ def without_score(text: str, score: float | None) -> str:
     """A text about a metric without its score, which stands beside the name of the metric."""
     if score is None or (shown := three_decimals(score)) not in text:
         return text
+    found = _without_named(text, shown)
+    if found is not None:
+        return found
+    return " ".join(one for one in _SENTENCE_END.split(text) if not _has_number(one, shown))
+
+
+def _without_named(text: str, score: str) -> str | None:
+    """A text without its score and the words that only name it; None if no such words are there."""
     is_named = "score=" in text or "average: " in text
     for before, after, rest in (*_NAMED_SCORES, *_SCORE_WORDS) if is_named else _SCORE_WORDS:
-        if (whole := f"{before}{shown}{after}") in text:
+        if (whole := f"{before}{score}{after}") in text:
             return text.replace(whole, rest, 1)
-    return " ".join(one for one in _SENTENCE_END.split(text) if not _has_number(one, shown))
+    return None
+
+
+def said_without_score(words: str, values: tuple[object, ...], score: float | None) -> str:
+    """:func:`without_score` of words with values in their places.
+
+    In a third of the time where the score is the last value, as it mostly is: what remains of the
+    words is known then.
+    """
+    if values and values[-1] == score and type(values[-1]) is float:
+        remaining = _words_without_score(words, len(values) - 1)
+        if remaining is not None:
+            return filled(remaining, values[:-1]) if len(values) > 1 else remaining
+    return without_score(filled(words, values), score)
+
+
+@lru_cache(1_000)
+def _words_without_score(words: str, n_others: int) -> str | None:
+    """Words without the last of their values; None if no words name it."""
+    score = next(one for one in ("0.123", "0.456") if one not in words)
+    if n_others:
+        words = words.replace("%%", "%%%%")
+    return _without_named(words % (*["%s"] * n_others, score), score)
 
 
 def _has_number(text: str, number: str) -> bool:

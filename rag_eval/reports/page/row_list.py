@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from rag_eval.reports.figures import score_text, shown_name
 from rag_eval.reports.page.nearest import stop_words
 from rag_eval.reports.page.packing import packed, packed_in_order
-from rag_eval.reports.page.row_data import AnyMetric, encoded, metrics_of, number, row_data
+from rag_eval.reports.page.row_data import AnyScore, encoded, number, row_data, scores_of
 from rag_eval.reports.page.row_detail import LONG, SHORT, Limits, RowTexts, detail_parts
 from rag_eval.reports.page.templating import rendered
 from rag_eval.results.summaries import COMPOSITE
@@ -85,7 +85,7 @@ class _Row(NamedTuple):
     """A row in its place."""
 
     viewed: ViewedRow
-    metrics: Mapping[str, AnyMetric]
+    scores: Mapping[str, AnyScore]
     texts: RowTexts
     status: RowStatus
     change: float | None
@@ -139,9 +139,9 @@ def row_list(
 
 
 def _row(row: ViewedRow, old: OldScores) -> _Row:
-    found = metrics_of(row.result)
-    metrics = {one.metric_id: one for one in found}
-    return _Row(row, metrics, RowTexts.of(row.result), _status(row, found), _change(row, old))
+    found = scores_of(row.result)
+    scores = {one.metric_id: one for one in found}
+    return _Row(row, scores, RowTexts.of(row.result), _status(row, found), _change(row, old))
 
 
 _Opened: TypeAlias = tuple[_Row, RowSentences, Limits]
@@ -223,8 +223,8 @@ class _Details:
 
     def _data(self, row: _Row, views: RowSentences, limits: Limits) -> bytes:
         old = self.old.get(row.viewed.id or "", {})
-        metrics = tuple(row.metrics.values())
-        return encoded(row_data(row.viewed, metrics, row.texts, views, limits, old, self.n_known))
+        scores = tuple(row.scores.values())
+        return encoded(row_data(row.viewed, scores, row.texts, views, limits, old, self.n_known))
 
 
 def _joined(rows: Sequence[bytes]) -> bytes:
@@ -264,9 +264,9 @@ def _name(row: ViewedRow) -> str:
     return row.name if row.id is None else row.id
 
 
-def _status(row: ViewedRow, metrics: Sequence[AnyMetric]) -> RowStatus:
+def _status(row: ViewedRow, scores: Sequence[AnyScore]) -> RowStatus:
     """``unmeasured`` if no metric has a score."""
-    if all(metric.score is None for metric in metrics):
+    if all(one.score is None for one in scores):
         return "unmeasured"
     return "passed" if row.result.passed else "failed"
 
@@ -331,7 +331,7 @@ def _keys(
     for name in metrics:
         column = columns[name] = []
         for place, row in enumerate(rows):
-            found = row.metrics.get(name)
+            found = row.scores.get(name)
             score = None if found is None else number(found.score)
             column.append(score)
             if score is None:
@@ -360,7 +360,7 @@ def _keys(
     }
 
 
-def _no_number(found: AnyMetric | None) -> str:
+def _no_number(found: AnyScore | None) -> str:
     if found is None:
         return "not computed"
     return null_text(found) if found.score is None else score_text(found.score)

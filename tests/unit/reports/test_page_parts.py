@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 import rag_eval
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.reports.figures import (
     interval_text,
     p_value_text,
@@ -27,8 +28,12 @@ from rag_eval.reports.page import row_list as sizes
 from rag_eval.reports.page.charts import WIDTH, difference_chart, score_chart, spans
 from rag_eval.reports.page.page import page_html
 from rag_eval.reports.page.passages import Window, chunk_pieces, kept_ranges, sentence_pieces
+from rag_eval.reports.page.row_detail import said_without_score, without_score
 from rag_eval.reports.page.row_list import RowList, row_list, show_command
 from rag_eval.reports.page.templating import rendered
+from rag_eval.results.words_overlap import filled
+from rag_eval.samples import Profile
+from rag_eval.scoring.explaining import LazyMetrics
 from rag_eval.stats.intervals import Interval
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import Histogram, RunView
@@ -36,12 +41,48 @@ from rag_eval.views.sentences import SentenceView
 from tests.unit.page_reading import read_page, unpack
 
 TEXT = "abcdefghijklmnopqrstuvwxyz" * 4
+DOOR = "The door is red. Ana Ortiz painted it in 1987, for 40 crowns."
+EXAMPLES: list[dict[str, Any]] = [
+    {"question": "Who painted it?", "answer": answer, "contexts": contexts, "groundTruth": truth}
+    for answer in (DOOR, "It is blue. Bo Li painted 7.", "I cannot answer that.", "")
+    for contexts in ([DOOR], [DOOR, "Rye grows here.", "Ana Ortiz is 40."], ["Rye."], [""], [])
+    for truth in (DOOR, "Nobody.", "")
+]
 
 
 def sentence(begin: int, end: int, text: str = TEXT) -> SentenceView:
     return SentenceView(
         text=text[begin:end], span=(begin, end), support=0.5, level="weak", chunk=0, window=(0, 3)
     )
+
+
+# ----------------------------------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize("profile", ["overlap", "grounded"])
+def test_words_lose_their_score_before_and_after_their_values_are_in_them(profile: Profile) -> None:
+    """Values with the same decimals as the score stay, wherever they stand."""
+    draw, alike = random.Random(1), (0.0, 0.25, 0.2501, 1 / 3, 1.0)
+    metrics = ALL_METRIC_IDS if profile == "grounded" else METRIC_IDS
+    forms = {
+        (words, values)
+        for sample in EXAMPLES
+        for said in facts_of(rag_eval.evaluate(sample, metrics, profile=profile)).said(metrics)
+        for words, values in (said[:2], *((kind.message, values) for kind, values, *_ in said[2]))
+    }
+    assert len({words for words, _ in forms}) > 12
+    for words, known in forms:
+        for _ in range(40):
+            values = tuple(draw.choice(alike) if isinstance(one, float) else one for one in known)
+            for score in (*alike, None, *values[-1:]):
+                if score is None or isinstance(score, float):
+                    wanted = without_score(filled(words, values), score)
+                    assert said_without_score(words, values, score) == wanted
+
+
+def facts_of(result: rag_eval.EvalResult) -> Any:
+    assert isinstance(result.metrics, LazyMetrics)
+    return result.metrics.facts
 
 
 # ------------------------------------------------------------------------------------ sentences
