@@ -18,6 +18,7 @@ from rag_eval.kernels.scoring import metric_numbers
 from rag_eval.kernels.settings import OverlapSettings, Settings
 from rag_eval.kernels.verdicts import judge
 from rag_eval.metrics.contract import Fields, Scored
+from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature, signature_of
 from rag_eval.results import words_overlap
@@ -42,6 +43,7 @@ _RowDetails: TypeAlias = "tuple[RowFacts, str | None, Refusal | None]"
 
 _NO_COST: Final = CostTracker()
 _REASONS: Final = {reason.value: reason for reason in NullReason}
+_NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
 
 
 class Computed(NamedTuple):
@@ -56,6 +58,11 @@ class Computed(NamedTuple):
         return cls(math.nan if found.score is None else found.score, found.null_reason)
 
 
+def _native(details: kernels.Details, number: int) -> Computed:
+    reason = _REASONS[details.reasons[number]]
+    return Computed(math.nan if reason else details.scores[number], reason)
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
     """A row with its scores and the data to explain them; made by :func:`scored_row`.
@@ -64,8 +71,6 @@ class ScoredRow:
     ----------
     scores : float64, shape (M,)
         Columns as in ``plan.columns``; NaN where null.
-    computed : dict of Computed
-        Per metric that kernels or scorers computed, whoever scores it in the end.
     facts : RowFacts
         What kernels found, and what of the texts is quoted.
     found : mapping of Scored
@@ -77,7 +82,6 @@ class ScoredRow:
     sample: Any
     plan: Plan
     scores: npt.NDArray[np.float64]
-    computed: dict[MetricId, Computed]
     facts: RowFacts
     language: str | None
     refusal: Refusal | None = None
@@ -113,10 +117,21 @@ class ScoredRow:
         """The row's result, with an explanation and signals for each score."""
         return explained_rows([self], evaluated_at)[0]
 
-    def null_reasons(self) -> list[int]:
+    def computed(self, metric: MetricId) -> Computed | None:
+        """What kernels or a scorer computed for a metric, whoever scores it in the end."""
+        if metric in self.plan.native_columns:
+            return _native(self.details, _NUMBERS[metric])
+        found = self.found.get(metric)
+        return None if found is None else Computed.of(found)
+
+    def null_reasons(self) -> list[NullReason]:
         """Why scores are null, by column."""
-        reasons = map(self.computed.get, self.plan.columns)
-        return [0 if one is None else one.null_reason for one in reasons]
+        plan = self.plan
+        if plan.native_columns == plan.columns:
+            reasons = self.details.reasons
+            return [_REASONS[reasons[_NUMBERS[metric]]] for metric in plan.columns]
+        computed = map(self.computed, plan.columns)
+        return [NullReason.MEASURED if one is None else one.null_reason for one in computed]
 
     def result(
         self,
@@ -173,7 +188,7 @@ class ScoredRow:
         explanation, signals, more = words
         threshold = self.plan.thresholds[metric]
         is_null = math.isnan(score)
-        computed = self.computed.get(metric)
+        computed = self.computed(metric)
         if computed is not None:
             if computed.null_reason and "null_reason" not in more:
                 more["null_reason"] = computed.null_reason
@@ -254,11 +269,11 @@ class LazyMetrics(ByMetric[MetricResult]):
         row = self._row
         if row is None:
             return tuple(self._values.values())
-        thresholds, computed = row.plan.thresholds, row.computed
+        thresholds, metrics = row.plan.thresholds, row.plan.columns
         found = []
-        columns = zip(row.plan.columns, row.scores.tolist(), self._passed, strict=True)
-        for metric, score, passed in columns:
-            reason, threshold = computed[metric].null_reason, thresholds[metric]
+        columns = zip(metrics, row.scores.tolist(), self._passed, row.null_reasons(), strict=True)
+        for metric, score, passed, reason in columns:
+            threshold = thresholds[metric]
             if math.isnan(score):
                 found.append(MetricScore(metric, None, None, threshold, reason))
             else:
@@ -322,10 +337,8 @@ def scored_rows(
     details: Sequence[kernels.Details] | None = None,
 ) -> list[ScoredRow]:
     """As :func:`scored_row`, for all rows of a batch; rows with details are not scored again."""
-    numbers = metric_numbers(plan.native_columns)
     rows = zip(samples, _details(batch, plan, details), judged, fields, strict=True)
-    columns = list(zip(plan.native_columns, numbers.tolist(), strict=True))
-    return [_scored_row(*row, plan, columns) for row in rows]
+    return [_scored_row(*row, plan) for row in rows]
 
 
 def explained_rows(
@@ -358,21 +371,19 @@ def _scored_row(
     judged: JudgedRowScores,
     fields: Fields | None,
     plan: Plan,
-    columns: Sequence[tuple[MetricId, int]],
 ) -> ScoredRow:
     facts, language, refusal = details
-    native = facts.details
-    computed: dict[MetricId, Computed] = {}
-    for metric, number in columns:
-        reason = _REASONS[native.reasons[number]]
-        computed[metric] = Computed(math.nan if reason else native.scores[number], reason)
+    native, reasons = facts.details.scores, facts.details.reasons
+    scores = {
+        metric: math.nan if reasons[number := _NUMBERS[metric]] else native[number]
+        for metric in plan.native_columns
+    }
     found: dict[MetricId, Scored] = {}
     if plan.scorers:
         from rag_eval.scoring.findings import found_in
 
         found = found_in(sample, plan, fields)
-        computed |= {metric: Computed.of(one) for metric, one in found.items()}
-    scores = {metric: one.score for metric, one in computed.items()}
+        scores |= {metric: Computed.of(one).score for metric, one in found.items()}
     if plan.judging is not None:
         from rag_eval.scoring.findings import judged_scores
 
@@ -381,7 +392,6 @@ def _scored_row(
         sample,
         plan,
         np.array([scores[metric] for metric in plan.columns]),
-        computed,
         facts,
         language,
         refusal,

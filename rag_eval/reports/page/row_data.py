@@ -119,7 +119,7 @@ def _contexts(
 ) -> list[str | tuple[int, list[tuple[int, str]]]]:
     """Texts, or the lengths of long ones and the parts of them that are shown."""
     shown = texts[: limits.n_chunks]
-    if all(len(text) <= limits.chunk for text in shown):
+    if max(map(len, shown), default=0) <= limits.chunk:
         return list(shown)
     windows = [windows_by_chunk(sentences.answer, "a"), windows_by_chunk(sentences.truth, "t")]
     found: list[str | tuple[int, list[tuple[int, str]]]] = []
