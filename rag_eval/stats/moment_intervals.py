@@ -201,16 +201,22 @@ def few_events_bounds(share: float, n: int, level: float) -> tuple[float, float]
     Brown, Cai and DasGupta, Interval estimation for a binomial proportion (2001), section 4.1.1:
     Poisson bounds for up to 2 events (3 of more than 50 rows).
     """
-    from scipy.special import gammaincinv
-
     low, high = score_bounds(share, n, normal_reach(level))
     few = 2 if n <= 50 else 3
     events = round(share * n)
     if 0 < events <= few and 2 * events < n:
-        low = min(low, float(gammaincinv(events, 1 - level)) / n)
+        low = min(low, _fewest_events(events, level) / n)
     if 0 < n - events <= few and 2 * events > n:
-        high = max(high, 1 - float(gammaincinv(n - events, 1 - level)) / n)
+        high = max(high, 1 - _fewest_events(n - events, level) / n)
     return low, high
+
+
+def _fewest_events(found: int, level: float) -> float:
+    """The lower Poisson bound."""
+    # Columns without any event are more frequent, and do without the time that importing it takes.
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(found, 1 - level))
 
 
 def chosen_method(method: MeanMethod | None, bounds: Bounds | None, row: Spread) -> str:
