@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval._native import exact_sums
+from rag_eval._native import score_columns
 
 _SCALE = 1074  # exact sums count in units of 2**-1074, the least double above 0
 _FLUSH_ROWS = 1 << 24
@@ -89,7 +89,7 @@ def _power_sums(values: npt.NDArray[np.float64]) -> tuple[int, int, int]:
     # Taken, not borrowed: pieces that an exception leaves half full are used by nobody.
     pieces: _Pieces | None = _idle.__dict__.pop("pieces", None)
     sums, squares = pieces or (np.zeros((2048, 2), np.int64), np.zeros((2048, 4), np.int64))
-    count, first, end = exact_sums.add_column(values, sums, squares)
+    count, first, end = score_columns.add_column(values, sums, squares)
     total = total_squares = 0
     for exponent, (low, high) in enumerate(sums[first:end].tolist(), first):
         total += (low + (high << 32)) << exponent

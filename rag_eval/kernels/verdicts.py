@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval._native import row_verdicts
+from rag_eval._native import score_columns
 from rag_eval.metrics.contract import Metric
 from rag_eval.samples import MetricId
 
@@ -140,5 +140,5 @@ def judge(
     composite = np.empty(n_rows)
     metric_passed = np.empty((n_rows, n_columns), np.uint8)
     passed = np.empty(n_rows, np.uint8)
-    row_verdicts.judge(scores, null_reasons, *rule, composite, metric_passed, passed)
+    score_columns.judge(scores, null_reasons, *rule, composite, metric_passed, passed)
     return Verdicts(composite, metric_passed.view(np.bool_), passed.view(np.bool_))

@@ -33,7 +33,7 @@ def test_a_leaf_has_the_tests_of_the_kernels_that_include_it() -> None:
     of_all = files_of("portable.h")
     assert of_all >= files_of("overlap") | files_of("claims") | files_of("json_strings")
     assert "test_json_blocks.py" in files_of("json_strings")
-    assert "test_aggregates.py" in files_of("exact_sums"), "no test imports it alone: its caller"
+    assert "test_aggregates.py" in files_of("score_columns"), "no test imports it: its callers"
 
 
 def test_a_name_of_no_source_ends_with_those_there_are() -> None:

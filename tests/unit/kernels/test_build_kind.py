@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import rag_eval
-from rag_eval._native import exact_sums, overlap_block, text_columns
+from rag_eval._native import overlap_block, score_columns, text_columns
 
 # Set by the Makefile: "sanitized" or "checked", and the folder of that build.
 KIND, FOLDER = "RAG_EVAL_TESTED_BUILD", "RAG_EVAL_TESTED_FOLDER"
 
-LOADED = [Path(kernel.__file__) for kernel in (exact_sums, overlap_block, text_columns)]
+LOADED = [Path(kernel.__file__) for kernel in (score_columns, overlap_block, text_columns)]
 
 
 def kernels() -> list[Path]:

@@ -103,7 +103,6 @@ WORK: Final[dict[str, Callable[[Path], bytes]]] = {
     "arrow_stream": lambda path: batch_scores(TABLE),
     "arrow_texts": lambda path: batch_scores(TABLE.slice(3, 70)),
     "count_matrices": lambda path: count_matrices(),
-    "exact_sums": lambda path: moments(),
     "filled_rows": result_rows,
     "grounded_block": lambda path: batch_scores(ROWS, "grounded"),
     "json_lines": file_scores,
@@ -112,7 +111,7 @@ WORK: Final[dict[str, Callable[[Path], bytes]]] = {
         evaluate_rankings(RUN, QRELS, ["ndcg@5", "map", "bpref"])
     ).encode(),
     "resampling": lambda path: resampled_sums(NUMBERS, 2_000, 3, 1).tobytes(),
-    "row_verdicts": lambda path: verdicts(),
+    "score_columns": lambda path: moments() + verdicts(),
     "string_similarity": lambda path: b"".join(
         measure(QUESTIONS, ANSWERS).tobytes()
         for measure in (dice_similarities, lcs_ratios, levenshteins)
