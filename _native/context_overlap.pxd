@@ -4,7 +4,7 @@ from ngram_sets cimport begin_tally, grams_t, jaccard, join_grams, tally_ids, ta
 from primitives cimport int32_t, int64_t, reserve, token_t, uint64_t
 from probes cimport (
     LANE_SUM, gram_kind_t, is_bigram, is_unigram, kind_of_size, overlap_sizes_t, probe_tokens,
-    probes_t, reserve_grams, widest_window,
+    probes_t, reserve_grams, shorter_t, widest_window,
 )
 from token_counts cimport counts_t
 
@@ -183,32 +183,41 @@ cdef inline double weighted_overlap(const probes_t* probes, const overlap_sizes_
     return 0.0 if weight_sum == 0.0 else total / weight_sum
 
 
-cdef inline double unigram_overlap(const probes_t* probes, int64_t probe,
-                                   int64_t n_tokens) noexcept nogil:
-    """Jaccard overlap of the tokens of a probe and the context at hand; 1 for two without any."""
-    cdef const gram_kind_t* kind = &probes.kinds[0]
-    cdef int64_t in_probe = kind.set_offsets[probe + 1] - kind.set_offsets[probe]
-    if in_probe == 0 and n_tokens == 0:
-        return 1.0
-    return jaccard(in_probe, kind.n_context, kind.shared[probe]) if kind.shared[probe] else 0.0
+cdef inline void note_pair(probes_t* probes, int64_t probe, double overlap,
+                           int64_t context) noexcept nogil:
+    if overlap > probes.noted_overlap[probe]:
+        probes.noted_overlap[probe] = overlap
+        probes.noted_context[probe] = context
 
 
-cdef inline void note_context(probes_t* probes, const overlap_sizes_t* sizes, int64_t first,
-                              int64_t n_tokens, int64_t context) noexcept nogil:
-    """Note the context at hand for each probe from ``first`` on that no earlier one suits as well.
+cdef inline int note_context(probes_t* probes, const overlap_sizes_t* sizes, int64_t n_tokens,
+                             int64_t context) noexcept nogil:
+    """Note the context at hand, which is yet to be ranked, for the probes that it suits best.
 
-    Every pair is looked at: one that shares nothing may overlap, where both texts are short.
+    Of contexts that share nothing, the shorter ones are enough: see ``note_unshared``. 0, or -1
+    without memory.
     """
-    cdef int64_t probe
-    cdef double overlap
-    for probe in range(first, probes.n_probes):
-        if probe < probes.n_weighted:
-            overlap = weighted_overlap(probes, sizes, probe, n_tokens)
-        else:
-            overlap = unigram_overlap(probes, probe, n_tokens)
-        if overlap > probes.noted_overlap[probe]:
-            probes.noted_overlap[probe] = overlap
-            probes.noted_context[probe] = context
+    cdef const gram_kind_t* kind = &probes.kinds[0]
+    cdef int64_t i, probe
+    if probes.dense:
+        for probe in range(probes.n_weighted):
+            note_pair(probes, probe, weighted_overlap(probes, sizes, probe, n_tokens), context)
+    for i in range(probes.n_touched):
+        probe = probes.touched[i]
+        if probe >= probes.n_weighted:
+            note_pair(probes, probe,
+                      jaccard(kind.set_offsets[probe + 1] - kind.set_offsets[probe],
+                              kind.n_context, kind.shared[probe]), context)
+        elif not probes.dense:
+            note_pair(probes, probe, weighted_overlap(probes, sizes, probe, n_tokens), context)
+    if probes.any_context and n_tokens >= probes.shortest_context:
+        return 0
+    if reserve(<void**> &probes.shorter, &probes.shorter_capacity, probes.n_shorter + 1,
+               sizeof(shorter_t)):
+        return -1
+    probes.shorter[probes.n_shorter] = shorter_t(n_tokens, context)
+    probes.n_shorter += 1
+    return 0
 
 
 cdef inline void rank_probe(probes_t* probes, const overlap_sizes_t* sizes, int64_t probe,
@@ -278,3 +287,38 @@ cdef inline void finish_probes(probes_t* probes, const overlap_sizes_t* sizes) n
         if probe < probes.n_weighted and not probes.dense:
             probes.best_weighted[probe] = max(
                 probes.best_weighted[probe], unshared_overlap(probes, sizes, n_tokens))
+
+
+cdef inline double overlap_without_shared(const probes_t* probes, const overlap_sizes_t* sizes,
+                                          int64_t probe, int64_t n_tokens) noexcept nogil:
+    """What a probe has in common with a context of ``n_tokens`` that shares nothing with it."""
+    cdef int64_t longer = max(probe_tokens(probes, probe), n_tokens)
+    if probe < probes.n_weighted:
+        return unshared_overlap(probes, sizes, longer)
+    return 1.0 if longer == 0 else 0.0
+
+
+cdef inline void note_unshared(probes_t* probes, const overlap_sizes_t* sizes) noexcept nogil:
+    """Note the contexts that suit best without sharing anything, once all have been seen.
+
+    That overlap falls as contexts get longer, so that the first to have the best is one that was
+    shorter than all before it. If it does share something, it was noted with no less.
+    """
+    cdef int64_t probe, low, high, middle, context
+    cdef double best
+    if not probes.n_shorter:
+        return
+    for probe in range(probes.n_weighted if probes.dense else 0, probes.n_probes):
+        best = overlap_without_shared(probes, sizes, probe, probes.shortest_context)
+        if best == 0.0 or best < probes.noted_overlap[probe]:
+            continue
+        low, high = 0, probes.n_shorter - 1
+        while low < high:
+            middle = (low + high) // 2
+            if overlap_without_shared(probes, sizes, probe, probes.shorter[middle].n_tokens) < best:
+                low = middle + 1
+            else:
+                high = middle
+        context = probes.shorter[low].context
+        if best > probes.noted_overlap[probe] or context < probes.noted_context[probe]:
+            probes.noted_context[probe] = context

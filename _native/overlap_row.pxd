@@ -3,7 +3,8 @@ from libc.stdlib cimport free
 from libc.string cimport memchr, memset
 
 from context_overlap cimport (
-    finish_probes, note_context, rank_probes, share_longer, share_tokens, weighted_overlap,
+    finish_probes, note_context, note_unshared, rank_probes, share_longer, share_tokens,
+    weighted_overlap,
 )
 from ngram_sets cimport clear_grams, grams_t, tally_t, widen_tally
 from primitives cimport (
@@ -209,8 +210,8 @@ cdef inline int compare_context(workspace_t* work, const options_t* options, tex
         return -1
     if options.wants[CONTEXT_RELEVANCE]:
         work.chunk_overlap[index] = weighted_overlap(probes, &options.sizes, 0, context.total)
-    if probes.notes_contexts:
-        note_context(probes, &options.sizes, work.answer_probe, context.total, index)
+    if probes.notes_contexts and note_context(probes, &options.sizes, context.total, index):
+        return -1
     rank_probes(probes, &options.sizes, context.total)
     return 0
 
@@ -234,6 +235,8 @@ cdef inline int compare_contexts(
         if compare_context(work, options, text_at(&columns.contexts, index), index - first):
             return -1
     finish_probes(&work.probes, &options.sizes)
+    if work.probes.notes_contexts:
+        note_unshared(&work.probes, &options.sizes)
     return 0
 
 

@@ -48,6 +48,11 @@ cdef struct gram_kind_t:
     int64_t n_context          # distinct n-grams of the context at hand
 
 
+cdef struct shorter_t:
+    int64_t n_tokens
+    int64_t context
+
+
 cdef struct probes_t:
     int64_t n_probes
     bint in_lanes              # they are few: ``lanes`` stand in place of ``lists``
@@ -72,6 +77,9 @@ cdef struct probes_t:
     int64_t noted_overlap_capacity
     int64_t* noted_context     # NO_CONTEXT where none overlaps
     int64_t noted_context_capacity
+    shorter_t* shorter         # contexts with fewer tokens than all before them
+    int64_t shorter_capacity
+    int64_t n_shorter
     token_t* grams             # n-gram ids of the probes, then of the context at hand
     int64_t grams_capacity
     token_t* joined            # ... of the size at hand
@@ -118,6 +126,7 @@ cdef inline void close_probes(probes_t* probes) noexcept nogil:
     free(probes.best_unigram)
     free(probes.noted_overlap)
     free(probes.noted_context)
+    free(probes.shorter)
     free(probes.grams)
     free(probes.joined)
     free(probes.known)
@@ -313,6 +322,7 @@ cdef inline int index_longer(probes_t* probes, const token_t* tokens, int64_t n_
 cdef inline int clear_notes(probes_t* probes) noexcept nogil:
     """No context is noted yet, for any probe; 0, or -1 without memory."""
     cdef int64_t n_probes = probes.n_probes, probe
+    probes.n_shorter = 0
     if reserve(<void**> &probes.noted_overlap, &probes.noted_overlap_capacity, n_probes,
                sizeof(double)):
         return -1

@@ -67,10 +67,12 @@ def add_column(const double[:] values, int64_t[:, ::1] sums, int64_t[:, ::1] squ
     return n_values, min(first, end), end
 
 
-def judge(const double[:, :] scores, const uint8_t[:, :] null_reasons, const double[::1] limits,
-          const uint8_t[::1] kinds, const uint8_t[::1] reads_truth, const int64_t[::1] composed,
-          const double[::1] weights, int need, double composite_limit,
-          double[::1] composite, uint8_t[:, ::1] metric_passed, uint8_t[::1] passed):
+def give_verdicts(
+    const double[:, :] scores, const uint8_t[:, :] null_reasons, const double[::1] limits,
+    const uint8_t[::1] kinds, const uint8_t[::1] reads_truth, const int64_t[::1] composed,
+    const double[::1] weights, int need, double composite_limit, double[::1] composite,
+    uint8_t[:, ::1] metric_passed, uint8_t[::1] passed,
+):
     """Fill in the verdicts on R rows of M columns; ``kernels/verdicts.py`` says what is what.
 
     Without ``null_reasons`` no answer is a refusal.

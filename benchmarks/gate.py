@@ -47,6 +47,7 @@ _COUNTED: Final = {
 # The kernels that the calls of ``growth.py`` end in.
 _GROWING: Final = (
     ("overlap_block", "score_block"),
+    ("overlap_block", "explained_block"),
     ("grounded_block", "score_block"),
     ("text_kernels", "paired_overlaps"),
     ("rankings", "score_rankings"),
@@ -64,7 +65,7 @@ BARS: Final = {
     "rankings.hundred": 6.5,
 }
 # Times plain Python. The bar is 30, and the benchmarks assert it; here room is left for the noise
-# of a shared machine, where one build was seen from 24 to 39. What this floor catches is what
+# of a shared machine, where one build was seen from 24 to 43. What this floor catches is what
 # instruction counts cannot see: stalls, page faults, work outside the kernel.
 RATIO_FLOOR: Final = 18.0
 RATIO_ROWS: Final = 2000

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.in_children import make_in_children
 from benchmarks.kernel_workload import score_rows
-from rag_eval import evaluate_batch, text
+from rag_eval import evaluate, evaluate_batch, text
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.retrieval import evaluate_arrays
 
@@ -211,6 +211,16 @@ _TEXTS: Final = (
 )
 
 
+def sentences_beside_empty_contexts(n: int) -> Sample:
+    """Each sentence was held against each context, for the first of the best."""
+    return {
+        "question": "q",
+        "answer": " ".join(f"A{i}." for i in range(n)),
+        "contexts": [""] * n,
+        "ground_truth": "b",
+    }
+
+
 def scored(rows: list[Sample], profile: Any, metrics: Any = METRIC_IDS, **options: Any) -> Call:
     return lambda: evaluate_batch(
         rows, metrics, profile=profile, threads=1, keep_texts=False, **options, allow_missing=True
@@ -260,6 +270,8 @@ def growing() -> Iterator[tuple[str, Pair]]:
     yield "citation_list, all", grown(citation_list, 500, "grounded", ALL_METRIC_IDS)
     for make in (overlap_sentences, overlap_question):
         yield make.__name__, grown(make, 300, "overlap")
+    small, large = (sentences_beside_empty_contexts(size) for size in (300, 300 * FACTOR))
+    yield "explained", Pair(lambda: evaluate(small), lambda: evaluate(large))
     for wide in (wide_ngrams, wide_ngrams_of_a_profile, documents):
         yield wide.__name__, Pair(wide(1000), wide(1000 * FACTOR))
 

@@ -6,7 +6,7 @@ def add_column(
     sums: npt.NDArray[np.int64],
     squares: npt.NDArray[np.int64],
 ) -> tuple[int, int, int]: ...
-def judge(
+def give_verdicts(
     scores: npt.NDArray[np.float64],
     null_reasons: npt.NDArray[np.uint8] | None,
     limits: npt.NDArray[np.float64],

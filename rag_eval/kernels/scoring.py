@@ -31,7 +31,7 @@ _Offsets: TypeAlias = npt.NDArray[np.int64]
 
 # Bytes of texts, and pairs of them, that are scored within a second however odd they are.
 _QUICK_BYTES: Final = 1 << 14
-_QUICK_PAIRS: Final = 1 << 31
+_QUICK_PAIRS: Final = 1 << 29
 
 
 @functools.cache

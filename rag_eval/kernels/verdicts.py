@@ -123,7 +123,7 @@ class Verdicts(NamedTuple):
     passed: npt.NDArray[np.bool_]
 
 
-def judge(
+def verdicts_of(
     scores: npt.NDArray[np.float64],
     rule: VerdictRule,
     null_reasons: npt.NDArray[np.uint8] | None = None,
@@ -140,5 +140,5 @@ def judge(
     composite = np.empty(n_rows)
     metric_passed = np.empty((n_rows, n_columns), np.uint8)
     passed = np.empty(n_rows, np.uint8)
-    score_columns.judge(scores, null_reasons, *rule, composite, metric_passed, passed)
+    score_columns.give_verdicts(scores, null_reasons, *rule, composite, metric_passed, passed)
     return Verdicts(composite, metric_passed.view(np.bool_), passed.view(np.bool_))

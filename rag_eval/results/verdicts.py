@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.kernels.verdicts import Verdicts, judge
+from rag_eval.kernels.verdicts import Verdicts, verdicts_of
 from rag_eval.options.plan import Plan
 from rag_eval.samples import MetricId, NullReason
 
@@ -26,7 +26,7 @@ def judge_rows(
     ``null_reasons``, of the same shape, tell rows whose answer declines from those that were not
     measured.
     """
-    return judge(scores, plan.rule, null_reasons)
+    return verdicts_of(scores, plan.rule, null_reasons)
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.languages import LISTED
 from rag_eval.kernels.scoring import metric_numbers
 from rag_eval.kernels.settings import OverlapSettings, Settings
-from rag_eval.kernels.verdicts import judge
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.metrics.contract import Fields, Scored
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.options.plan import Plan
@@ -352,7 +352,7 @@ def explained_rows(
         return []
     plan = rows[0].plan
     reasons = np.array([row.null_reasons() for row in rows], np.uint8)
-    verdicts = judge(np.array([row.scores for row in rows]), plan.rule, reasons)
+    verdicts = verdicts_of(np.array([row.scores for row in rows]), plan.rule, reasons)
     composites, passed = verdicts.composite.tolist(), verdicts.passed.tolist()
     metric_passed, signature = verdicts.metric_passed.tolist(), signature_of(plan)
     return [

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from rag_eval.kernels.verdicts import judge
+from rag_eval.kernels.verdicts import Need, verdicts_of
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.options.plan import Plan, make_plan
 from rag_eval.samples import NullReason
@@ -86,7 +86,7 @@ def test_verdicts_are_those_of_the_definition() -> None:
                 if draw.random() < share:
                     scores[row, column] = math.nan
                     reasons[row, column] = draw.choice(REASONS[row % 2 * 2 :])
-        found = judge(scores, plan.rule, reasons)
+        found = verdicts_of(scores, plan.rule, reasons)
         for row in range(N_ROWS):
             by_metric = dict(zip(plan.columns, scores[row].tolist(), strict=True))
             why = dict(zip(plan.columns, reasons[row].tolist(), strict=True))
@@ -97,11 +97,10 @@ def test_verdicts_are_those_of_the_definition() -> None:
             ]
             assert found.passed[row] == passes(by_metric, why, plan), (plan, by_metric, why)
             n_passed += bool(found.passed[row])
-            n_excused += bool(found.passed[row]) and bool(np.isnan(scores[row]).all())
-        strided = np.asfortranarray(scores)[::-1]
-        assert (
-            judge(strided, plan.rule, reasons[::-1]).passed.tolist() == found.passed[::-1].tolist()
-        )
+            is_excused = plan.rule.need == Need.LIMITED_SCORE and np.isnan(scores[row]).all()
+            n_excused += bool(found.passed[row] and is_excused)
+        strided = verdicts_of(np.asfortranarray(scores)[::-1], plan.rule, reasons[::-1])
+        assert strided.passed.tolist() == found.passed[::-1].tolist()
     assert N_PLANS < n_passed < 10 * N_PLANS
     assert n_excused > 20, "refusals were among the rows that pass"
 
@@ -113,4 +112,4 @@ def test_columns_of_another_plan_are_refused() -> None:
         (np.zeros((3, 2)), np.zeros((2, 2), np.uint8)),
     ]:
         with pytest.raises(ValueError, match="must have the columns of the plan"):
-            judge(scores, plan.rule, reasons)
+            verdicts_of(scores, plan.rule, reasons)
