@@ -1,5 +1,5 @@
 """The answer held against a ground truth."""
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from claims cimport clamped

@@ -4,7 +4,6 @@ Most need no table: a bigram with a token that occurs once in the context occurs
 one with a token that no probe has is in no probe.
 """
 from libc.stdlib cimport free
-from libc.string cimport memset
 
 from ngram_sets cimport begin_tally, find_gram, gram_slot_t, gram_slot, grams_t, tally_t
 from pair_sets cimport close_pairs, count_pairs, pair_set_t

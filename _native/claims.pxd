@@ -6,14 +6,15 @@ content stems.
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from claim_sentences cimport NOT_CAPITALISED, sentence_t
+from capitals cimport NOT_CAPITALISED
+from claim_sentences cimport sentence_t
 from lexicon cimport IS_LONG, IS_STOP_WORD
 from ngram_sets cimport (
     begin_tally, clear_grams, find_gram, gram_pair, gram_slot, gram_slot_t, grams_t, number_gram,
     tally_ids, tally_t,
     widen_tally,
 )
-from primitives cimport hash_t, int64_t, reserve, token_t, uint8_t, uint64_t
+from primitives cimport int64_t, reserve, token_t, uint8_t, uint64_t
 from row_words cimport (
     content_or_all, count_content, n_stems, piece_t, raw_of, row_words_t,
 )

@@ -2,9 +2,7 @@
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from primitives cimport (
-    hash_t, int64_t, reserve, text_at, text_t, texts_t, uint8_t, uint64_t,
-)
+from primitives cimport hash_t, int64_t, reserve, text_at, text_t, texts_t, uint8_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from vocabulary cimport (
     clear_vocabulary, close_vocabulary, number_bytes, seed_vocabulary, vocabulary_t,

@@ -6,9 +6,11 @@ from libc.string cimport memset
 from byte_arrays cimport first_byte
 from claims cimport CONTRADICTION, NEW_NAME, N_LOSSES
 from given_stems cimport give_stems
-from grounded_row cimport (
-    N_METRICS, close_grounded, grounded_columns_t, grounded_work_t, open_grounded, opened_t,
-    read_row, score_held, score_others, score_row,
+from grounded_nulls cimport opened_t
+from grounded_row cimport score_held, score_others, score_row
+from grounded_texts cimport read_row
+from grounded_work cimport (
+    close_grounded, grounded_columns_t, grounded_work_t, open_grounded,
 )
 from kept_details cimport (
     ABSENT, begin_row, close_kept, kept_bytes, kept_t, open_kept, seek_row, taken_number,
@@ -16,6 +18,7 @@ from kept_details cimport (
 )
 from kept_evidence cimport keep_held, keep_scores
 from lexicon cimport form_bytes, form_size
+from outcomes cimport N_ALL_METRICS
 from primitives cimport (
     hash_t, int8_t, int64_t, offset_t, texts_t, token_t, uint8_t,
 )
@@ -70,7 +73,7 @@ cdef grounded_columns_t read_columns(
 
 cdef void read_wants(const int64_t[::1] metrics, bint* wants):
     cdef Py_ssize_t i
-    for i in range(N_METRICS):
+    for i in range(N_ALL_METRICS):
         wants[i] = False
     for i in range(metrics.shape[0]):
         wants[metrics[i]] = True
@@ -204,9 +207,9 @@ cdef tuple taken_row(kept_t* kept):
     answer = taken_piece(kept)
     truth = taken_number(kept)
     sentences = None if truth == ABSENT else taken_piece(kept)
-    scores = taken_values(kept, N_METRICS)
+    scores = taken_values(kept, N_ALL_METRICS)
     reasons, causes = [], []
-    for _ in range(N_METRICS):
+    for _ in range(N_ALL_METRICS):
         reasons.append(taken_number(kept))
         causes.append(taken_number(kept))
     losses = taken_losses(kept) if taken_number(kept) else None

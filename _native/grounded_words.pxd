@@ -6,12 +6,12 @@ from libc.math cimport rint
 from libc.stdlib cimport free
 from libc.string cimport memcmp
 
-from kept_details cimport ABSENT, kept_t, passed_values, taken_number, taken_value
+from kept_details cimport ABSENT, kept_t, passed_values, taken_number
 from outcomes cimport (
     ANSWER_CORRECTNESS, ANSWER_RELEVANCE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE,
     COUNTED, FAITHFULNESS, HALLUCINATION_RATE, N_ALL_METRICS, REFUSAL,
 )
-from primitives cimport int64_t, reserve, span_t, text_t, uint8_t
+from primitives cimport int64_t, reserve, span_t, text_t
 from row_output cimport (
     ABOUT_CAUSE, ABOUT_CONTEXT, ABOUT_CONTEXTS, ABOUT_SCORE, ABOUT_SENTENCE, COMMA, begin_signal,
     end_signal, end_values, n_below, output_t, put, put_amount, put_byte, put_count, put_integer,

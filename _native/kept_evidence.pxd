@@ -2,18 +2,20 @@
 from asked_kinds cimport query_t
 from claim_sentences cimport sentence_t
 from claims cimport N_LOSSES, counted_t, support_t
-from grounded_row cimport N_METRICS, grounded_work_t, opened_t, read_with_truth, score_with
+from grounded_nulls cimport opened_t
+from grounded_row cimport read_with_truth, score_with
+from grounded_work cimport grounded_work_t
 from kept_details cimport (
     ABSENT, keep_list, keep_number, keep_oddness, keep_text, keep_values, kept_t,
 )
 from lexicon cimport form_bytes, form_size
+from name_support cimport is_checked_name, is_missing_name, list_known_names, stand_far
+from number_support cimport misses_number
 from number_values cimport is_figure, number_t
+from outcomes cimport N_ALL_METRICS
 from primitives cimport int64_t, reserve, span_t, token_t
 from relevance cimport drop_query
 from row_words cimport original_span, piece_t, raw_of, row_words_t
-from support cimport (
-    is_checked_name, is_missing_name, list_known_names, misses_number, stand_far,
-)
 
 cdef inline int keep_span(kept_t* kept, const row_words_t* words, const piece_t* piece,
                           int64_t begin, int64_t end) noexcept nogil:
@@ -180,9 +182,9 @@ cdef inline int keep_scores(kept_t* kept, const grounded_work_t* work,
                             const opened_t* opened) noexcept nogil:
     """The scores of a row and why they are null; 0, or -1."""
     cdef int64_t i
-    if keep_values(kept, work.scores, N_METRICS):
+    if keep_values(kept, work.scores, N_ALL_METRICS):
         return -1
-    for i in range(N_METRICS):
+    for i in range(N_ALL_METRICS):
         if keep_number(kept, work.causes[i].reason) or keep_number(kept, work.causes[i].cause):
             return -1
     if keep_number(kept, opened.claims) or (

@@ -2,7 +2,7 @@
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from code_points cimport decode_code_point, encode_code_point
+from code_points cimport encode_code_point
 from primitives cimport int64_t, reserve, uint8_t, uint32_t
 
 cdef extern from "fold_tables.h" nogil:

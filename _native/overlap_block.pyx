@@ -8,9 +8,12 @@ from kept_details cimport (
     begin_row, close_kept, keep_list, keep_number, keep_oddness, keep_values, kept_bytes, kept_t,
     open_kept, seek_row, taken_list, taken_number, taken_values,
 )
+from outcomes cimport (
+    CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE, FAITHFULNESS, HALLUCINATION_RATE,
+    N_OVERLAP_METRICS,
+)
 from overlap_row cimport (
-    FAITHFULNESS, HALLUCINATION_RATE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE,
-    N_METRICS, close_workspace, columns_t, open_workspace, options_t, score_row, workspace_t,
+    close_workspace, columns_t, open_workspace, options_t, score_row, workspace_t,
 )
 from primitives cimport hash_t, int64_t, offset_t, span_t, texts_t, uint8_t
 from probes cimport NO_CONTEXT, probes_t
@@ -153,12 +156,12 @@ cdef int keep_row(kept_t* kept, const workspace_t* work, const options_t* option
     parts[1] = work.overlap_part
     parts[2] = work.f1_part
     parts[3] = work.truth_overlap_part
-    for i in range(N_METRICS):
+    for i in range(N_OVERLAP_METRICS):
         if keep_number(kept, work.reasons[i]):
             return -1
     if keep_spans(kept, work.answer_sentences, work.n_answer_sentences):
         return -1
-    if keep_values(kept, work.scores, N_METRICS):
+    if keep_values(kept, work.scores, N_OVERLAP_METRICS):
         return -1
     if keep_list(kept, probes.best_weighted + work.answer_probe,
                  n_claims if options.wants[FAITHFULNESS] else 0):
@@ -185,10 +188,10 @@ cdef int keep_row(kept_t* kept, const workspace_t* work, const options_t* option
 
 cdef tuple taken_row(kept_t* kept):
     """A row that was kept; a tuple's parts are taken in their order."""
-    reasons = [taken_number(kept) for _ in range(N_METRICS)]
+    reasons = [taken_number(kept) for _ in range(N_OVERLAP_METRICS)]
     spans = taken_spans(kept)
     return (
-        taken_values(kept, N_METRICS), reasons, spans, taken_list(kept), taken_list(kept),
+        taken_values(kept, N_OVERLAP_METRICS), reasons, spans, taken_list(kept), taken_list(kept),
         taken_list(kept), taken_list(kept), taken_list(kept), tuple(taken_values(kept, 4)),
         taken_number(kept) != 0, taken_spans(kept), taken_places(kept), taken_places(kept),
     )

@@ -7,6 +7,10 @@ from context_overlap cimport (
     weighted_overlap,
 )
 from ngram_sets cimport clear_grams, grams_t, tally_t, widen_tally
+from outcomes cimport (
+    ANSWER_CORRECTNESS, ANSWER_RELEVANCE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE,
+    FAITHFULNESS, HALLUCINATION_RATE, MEASURED, MISSING_FIELD, N_OVERLAP_METRICS,
+)
 from primitives cimport (
     hash_t, int64_t, offset_t, reserve, span_t, text_at, text_t, texts_t, uint8_t,
 )
@@ -22,14 +26,6 @@ from vocabulary cimport (
     append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, table_size, token_ids_t,
     vocabulary_t,
 )
-
-# Metrics and null reasons by number, in the order of rag_eval.samples.
-cdef enum:
-    FAITHFULNESS, ANSWER_RELEVANCE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE
-    ANSWER_CORRECTNESS, HALLUCINATION_RATE, N_METRICS
-
-cdef enum:
-    MEASURED, MISSING_FIELD
 
 
 cdef struct columns_t:
@@ -47,7 +43,7 @@ cdef struct options_t:
     double sentence_coverage_threshold
     double ngram_weight
     double tfidf_weight
-    bint wants[7]
+    bint wants[N_OVERLAP_METRICS]
 
 
 cdef struct counted_t:
@@ -85,8 +81,8 @@ cdef struct workspace_t:
     double overlap_part
     double f1_part             # of answer_correctness
     double truth_overlap_part
-    double scores[7]
-    uint8_t reasons[7]
+    double scores[N_OVERLAP_METRICS]
+    uint8_t reasons[N_OVERLAP_METRICS]
     const uint8_t* stop        # set when nobody waits for the scores any more
 
 

@@ -5,14 +5,13 @@ Words of all texts lie end to end; a piece says which are whose.
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from claim_sentences cimport (
-    cut_sentences, mark_capitals, sentence_t, sentences_t,
-)
-from clean_text cimport clean_composed, clean_text, cleaner_t, close_cleaner, origins_t
+from capitals cimport mark_capitals
+from claim_sentences cimport cut_sentences, sentence_t, sentences_t
+from clean_text cimport clean_composed, clean_text, cleaner_t, close_cleaner
 from given_stems cimport close_given_stems, given_stems_t
 from lexicon cimport (
-    clear_lexicon, close_lexicon, detect_language, form_bytes, form_size, form_t,
-    letter_counts_t, lexicon_t, look_up_forms, number_words, open_lexicon, read_forms,
+    clear_lexicon, close_lexicon, detect_language, form_t, letter_counts_t, lexicon_t,
+    look_up_forms, number_words, open_lexicon, read_forms,
 )
 from primitives cimport (
     hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t, uint64_t,

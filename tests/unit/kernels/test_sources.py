@@ -139,6 +139,18 @@ def test_kernels_do_not_cimport_one_another(path: Path) -> None:
         assert not path.with_suffix(".pyx").exists()
 
 
+@every_row("path", CYTHON, ids=lambda path: path.name)
+def test_everything_that_is_cimported_is_used(path: Path) -> None:
+    """The linter looks at imports alone."""
+    text = code(path)
+    for found in re.finditer(r"^from ([\w.]+) cimport (\([^)]*\)|.*)", text, re.M):
+        if (path.stem, found[1]) == ("primitives", "libc.stdint"):
+            continue  # all others have these types from here
+        rest = text[: found.start()] + text[found.end() :]
+        for name in re.findall(r"\w+", found[2]):
+            assert re.search(rf"\b{name}\b", rest), name
+
+
 def test_every_kernel_has_a_docstring() -> None:
     for path in CYTHON:
         assert path.read_text(encoding="utf-8").startswith('"""'), path.name
