@@ -74,7 +74,7 @@ _IMPORTED = (
     "rag_eval.cli.score",
     "rag_eval.jobs.file_run",
     "rag_eval.jobs.file_scoring",
-    "rag_eval.reports.console",
+    "rag_eval.reports.run",
 )
 
 

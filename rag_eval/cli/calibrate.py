@@ -77,7 +77,8 @@ def calibrate_command(scores: str, labels: str, form: str, **options: Any) -> No
         --precision 0.9
     """
     from rag_eval.calibration.labelled_files import calibrate_files
-    from rag_eval.reports.console import console_for, print_calibration
+    from rag_eval.reports.calibration import print_calibration
+    from rag_eval.reports.console import console_for
 
     found = calibrate_files(scores, labels, refit=not options.pop("no_refit"), **options)
     print_found(

@@ -138,7 +138,8 @@ def _print_report(report: RunReport, form: str) -> None:
     if form == "json":
         print_json(report.to_dict())
     elif form == "table":
-        from rag_eval.reports.console import console_for, print_run
+        from rag_eval.reports.console import console_for
+        from rag_eval.reports.run import print_run
 
         print_run(report, console_for())
         if report.against is not None:
@@ -152,8 +153,9 @@ def _print_report(report: RunReport, form: str) -> None:
 
 
 def _print_talk(report: RunReport, told: Told, *, with_verdict: bool) -> None:
-    from rag_eval.reports.console import console_for, print_notes, print_skipped, print_verdict
+    from rag_eval.reports.console import console_for, print_notes
     from rag_eval.reports.judging import print_judging
+    from rag_eval.reports.run import print_skipped, print_verdict
 
     console = console_for(sys.stderr)
     told.print_rest(report.remarks)

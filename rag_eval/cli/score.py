@@ -153,8 +153,9 @@ def _write_summary(report: ScoreFileReport, path: str) -> None:
 
 def _print_talk(report: ScoreFileReport, told: Told) -> None:
     """Print all remarks on stderr, because stdout is for rows."""
-    from rag_eval.reports.console import console_for, print_notes, print_score_file, print_skipped
+    from rag_eval.reports.console import console_for, print_notes
     from rag_eval.reports.judging import print_judging
+    from rag_eval.reports.run import print_score_file, print_skipped
 
     console = console_for(sys.stderr)
     told.print_rest(report.remarks)

@@ -12,10 +12,11 @@ from rag_eval.comparing.statuses import Status
 from rag_eval.gating.tools.policies import TOOL_POLICIES
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
 from rag_eval.reports.comparison import LEAST_DETECTABLE, p_text
-from rag_eval.reports.console import metric_cell, number_table, print_gates, print_line
+from rag_eval.reports.console import metric_cell, number_table, print_line
 from rag_eval.reports.figures import NONE, number_text, shown_name
 from rag_eval.reports.markdown_text import markdown_table, markdown_text
 from rag_eval.reports.plain_text import plain_text
+from rag_eval.reports.run import print_gates
 
 _NAME_LIMIT: Final = 60
 _NUMBERS: Final = ("change", "p", "pairs", "detectable")

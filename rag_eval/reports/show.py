@@ -14,17 +14,11 @@ from rich.text import Text
 
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.spelling import counted
-from rag_eval.reports.console import (
-    RunTable,
-    print_line,
-    print_notes,
-    print_table,
-    print_worst,
-    signal_text,
-    window_width,
-)
+from rag_eval.reports.console import print_line, print_notes, window_width
 from rag_eval.reports.figures import NONE, limit_text, number_text
 from rag_eval.reports.plain_text import plain_text
+from rag_eval.reports.run import print_worst, signal_text
+from rag_eval.reports.run_table import RunTable, print_table
 from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.results.words_grounded import missing_words
 from rag_eval.stats.repeat_noise import noise_line

@@ -12,7 +12,8 @@ import pytest
 import rag_eval
 from rag_eval.jobs.file_run import run_file
 from rag_eval.metrics.ids import METRIC_IDS
-from rag_eval.reports.console import console_for, print_run
+from rag_eval.reports.console import console_for
+from rag_eval.reports.run import print_run
 from rag_eval.results.row import ByMetric
 from tests.run_command import BAD, FAITH, FIELDS, GOOD, HANDBOOK, handbook_rows, run, samples
 

@@ -15,7 +15,9 @@ import pytest
 from rag_eval.jobs.file_reports import RunReport
 from rag_eval.jobs.file_run import run_file
 from rag_eval.jobs.file_scoring import score_file
-from rag_eval.reports.console import RunTable, console_for, print_run, print_score_file
+from rag_eval.reports.console import console_for
+from rag_eval.reports.run import print_run, print_score_file
+from rag_eval.reports.run_table import RunTable
 from tests.tables import every_row
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
