@@ -16,7 +16,7 @@ from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.scoring import Evidence, GroundedDetails, RowDetails, metric_numbers
 from rag_eval.kernels.settings import OverlapSettings
-from rag_eval.results.row import EvalResult, MetricResult, SentenceEvidence
+from rag_eval.results.row import EvalResult, SentenceEvidence
 from rag_eval.results.words_grounded import SENTENCE_CUT, evidence_of, missing_words
 from rag_eval.results.words_overlap import LOW_SUPPORT, RowFacts
 from rag_eval.samples import MetricId
@@ -125,13 +125,18 @@ def shown_truth(result: EvalResult) -> str:
     truths = truths_of(result)
     if len(truths) < 2 or _profile(result) != "grounded":
         return truths[0] if truths else ""
-    metrics = result.metrics
+    best = _best_truth(result)
+    if best is None:
+        best = _best_truth(_evaluated(result, "context_recall"))
+    return truths[best or 0]
+
+
+def _best_truth(result: EvalResult | None) -> int | None:
+    """The ground truth that context_recall took, where kernels have scored it."""
+    metrics = None if result is None else result.metrics
     if isinstance(metrics, LazyMetrics) and isinstance(metrics.details, GroundedDetails):
-        best = metrics.details.best_truth
-        if best is not None:
-            return truths[best]
-    scores = [_recall(result, truth) for truth in truths]
-    return truths[scores.index(max(scores))]
+        return metrics.details.best_truth
+    return None
 
 
 def _profile(result: EvalResult) -> str:
@@ -178,7 +183,7 @@ def _by_evidence(
         return tuple(_grounded_view(text, one) for one in found)
     kept = [result.metrics[metric].evidence for metric in metrics if metric in result.metrics]
     fitting = (found for found in kept if found and _fits(found, text, contexts))
-    evidence = next(fitting, None) or _found_anew(result, text, metrics[0])
+    evidence = next(fitting, None) or _found_anew(result, metrics[0])
     return tuple(_grounded_view(text, found) for found in evidence)
 
 
@@ -217,26 +222,21 @@ def _grounded_view(text: str, found: SentenceEvidence | Evidence) -> SentenceVie
     )
 
 
-def _found_anew(result: EvalResult, text: str, metric: MetricId) -> Sequence[SentenceEvidence]:
-    field = "answer" if metric in _OF_ANSWER else "groundTruth"
-    found = _evaluated(result, {field: text}, metric)
-    return () if found is None else found.evidence or ()
+def _found_anew(result: EvalResult, metric: MetricId) -> Sequence[SentenceEvidence]:
+    found = _evaluated(result, metric)
+    return () if found is None else found.metrics[metric].evidence or ()
 
 
-def _recall(result: EvalResult, truth: str) -> float:
-    found = _evaluated(result, {"groundTruth": truth}, "context_recall")
-    return -1.0 if found is None or found.score is None else found.score
-
-
-def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> MetricResult | None:
-    """One metric of the sample with some of its texts changed; None if it cannot be read."""
+def _evaluated(result: EvalResult, metric: MetricId) -> EvalResult | None:
+    """The sample, scored again by one metric; None if it cannot be read."""
     from rag_eval.scoring.evaluation import evaluate
 
+    # All of its texts: they tell the language.
     sample = {
         "question": text_of(result, "question"),
         "answer": text_of(result, "answer"),
         "contexts": list(contexts_of(result)),
-        **texts,
+        "groundTruth": list(truths_of(result)) or None,
     }
     signed = {} if result.signature is None else result.signature.options
     options: dict[str, Any] = {"profile": "grounded"}
@@ -246,7 +246,7 @@ def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> M
     if str(signed.get("stemmer", "")).startswith("snowball"):
         options["stemmer"] = "snowball"
     try:
-        return evaluate(sample, [metric], **options).metrics[metric]
+        return evaluate(sample, [metric], **options)
     except RagEvalError:  # a missing extra, or invalid texts
         return None
 
