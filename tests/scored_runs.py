@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 
 
@@ -27,14 +27,14 @@ def scored_run(
     ).T
     n_rows = len(scores)
     means = scores.mean(axis=1) if composite is None else np.asarray(composite, np.float64)
-    verdicts = [NOT_JUDGED] * n_rows if passed is None else passed
+    verdicts = [NO_VERDICT] * n_rows if passed is None else passed
     return ScoredRun(
         name=name,
         ids=[f"q{row}" for row in range(n_rows)] if ids is None else list(ids),
         metrics=tuple(scores_of),
         scores=scores,
         null_reasons=np.isnan(scores).astype(np.uint8),
-        metric_passed=np.full(scores.shape, NOT_JUDGED, np.int8),
+        metric_passed=np.full(scores.shape, NO_VERDICT, np.int8),
         composite=means,
         passed=np.asarray(verdicts, np.int8),
         **more,

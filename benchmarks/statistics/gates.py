@@ -19,7 +19,7 @@ from rag_eval.gating.against import gate
 from rag_eval.gating.guards import Guards
 from rag_eval.gating.verdicts import GateReport
 from rag_eval.metrics.ids import METRIC_IDS
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
 from rag_eval.stats.multiplicity import spending_level
@@ -85,9 +85,9 @@ def a_run(scores: Floats, nulls: Floats | None = None) -> ScoredRun:
         metrics=METRIC_IDS,
         scores=scores,
         null_reasons=reasons,
-        metric_passed=np.full(scores.shape, NOT_JUDGED, np.int8),
+        metric_passed=np.full(scores.shape, NO_VERDICT, np.int8),
         composite=np.full(n_rows, np.nan),
-        passed=np.full(n_rows, NOT_JUDGED, np.int8),
+        passed=np.full(n_rows, NO_VERDICT, np.int8),
         columns={"topic": [str(row % _N_SLICES) for row in range(n_rows)]},
     )
 

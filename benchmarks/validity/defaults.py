@@ -10,9 +10,9 @@ import numpy as np
 
 import rag_eval
 from benchmarks.validity.sets import Trial
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.options.plan import make_plan
-from rag_eval.results.verdicts import judge_rows
 
 # What version 2 of the profile failed a row by.
 _EARLIER: Final[dict[str, float]] = {
@@ -59,7 +59,7 @@ def passed_shares(trial: Trial) -> dict[str, Passed]:
     found = {}
     for name, options in GATES.items():
         plan = make_plan(None, {"profile": "grounded", **options})
-        passed = judge_rows(batch.scores, plan, batch.null_reasons).passed
+        passed = verdicts_of(batch.scores, plan.rule, batch.null_reasons).passed
         found[name] = Passed(float(passed[good].mean()), float(passed[~good].mean()))
     return found
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance
 from rag_eval.results.summaries import COMPOSITE, NOT_COMPARABLE
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.dataset_hash import N_INPUTS, UNKNOWN
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
@@ -232,7 +232,7 @@ def column_scores(run: ScoredRun, names: Sequence[str]) -> list[Floats]:
 
 def _column(run: ScoredRun, name: MetricId) -> Floats:
     if name == PASSED:
-        return np.where(run.passed == NOT_JUDGED, np.nan, run.passed.astype(np.float64))
+        return np.where(run.passed == NO_VERDICT, np.nan, run.passed.astype(np.float64))
     if name == COMPOSITE:
         return run.composite
     # The run may lack a name that the other one has.

@@ -16,7 +16,7 @@ from rag_eval.metrics.registry import place_of
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.regressions import unknown_settings
 from rag_eval.results.summaries import COMPOSITE, setting_differences, unsigned_notes
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.stats.repeat_noise import noise_line
@@ -54,7 +54,7 @@ def differences_of(old: ScoredRun, new: ScoredRun, metrics: Sequence[MetricId]) 
 
 
 def _is_of_result_file(run: ScoredRun) -> bool:
-    return bool((run.metric_passed != NOT_JUDGED).any())
+    return bool((run.metric_passed != NO_VERDICT).any())
 
 
 def setting_notes(

@@ -33,7 +33,7 @@ from rag_eval.results.summaries import (
     COMPOSITE,
     check_differences,
 )
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.run_files import RunSource, read_run, sources_of
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId, NullReason
@@ -233,7 +233,7 @@ def names_of(
     if has_composite and not weights and other <= set(DIAGNOSTIC_IDS):
         names.append(COMPOSITE)
     thresholds = weights or any(threshold_differences(*pair) for pair in pairs)
-    if not other and not thresholds and all((run.passed != NOT_JUDGED).any() for run in runs):
+    if not other and not thresholds and all((run.passed != NO_VERDICT).any() for run in runs):
         names.append(PASSED)
     return _in_order(names)
 

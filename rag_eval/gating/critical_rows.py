@@ -8,7 +8,7 @@ from typing import Final
 from rag_eval.errors import InputError, glance
 from rag_eval.gating.limits import GateOutcome
 from rag_eval.plumbing.spelling import counted
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 
 _SHOWN: Final = 5
@@ -60,12 +60,12 @@ def critical_rows_outcome(
 
 def check_verdicts(run: ScoredRun, guard: str) -> None:
     """Raise an InputError that names the guard if a run has no verdicts."""
-    if not (run.passed != NOT_JUDGED).any():
+    if not (run.passed != NO_VERDICT).any():
         raise InputError(f"{guard}: {run.name} has no row verdicts; score it with thresholds")
 
 
 def _fails(verdicts: list[int], n_fails: int) -> bool:
-    known = [passed for passed in verdicts if passed != NOT_JUDGED]
+    known = [passed for passed in verdicts if passed != NO_VERDICT]
     return not known or sum(passed != _PASSED for passed in known) >= n_fails
 
 
@@ -111,7 +111,7 @@ def _message(failed: list[str], verdicts: Mapping[str, list[int]], n_fails: int)
 def _how(verdicts: list[int]) -> str:
     if not verdicts:
         return "not in the run"
-    known = [passed for passed in verdicts if passed != NOT_JUDGED]
+    known = [passed for passed in verdicts if passed != NO_VERDICT]
     if not known:
         return "no verdict"
     return f"failed {sum(passed != _PASSED for passed in known)} of {len(known)}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.labels.comparing_labels import compare_labels
 from rag_eval.labels.comparisons import LabelComparison
 from rag_eval.labels.label_sets import read_labels
 from rag_eval.labels.score_columns import GatheredScores, ScoreColumn
 from rag_eval.options.plan import Plan
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock
 
@@ -38,7 +38,7 @@ class GoldScores:
         if not places:
             return
         scores = scored.scores[places]
-        passed = judge_rows(scores, self._plan).metric_passed
+        passed = verdicts_of(scores, self._plan.rule).metric_passed
         for column, metric in enumerate(self._plan.columns):
             for row, place in enumerate(places):
                 score = float(scores[row, column])

@@ -13,7 +13,7 @@ from rag_eval.judge.repeats import mean_of, measured
 from rag_eval.judge.replies import JudgeIdentity
 from rag_eval.judge.server_urls import independence_warnings
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 
@@ -87,7 +87,7 @@ def column_of_run(run: ScoredRun, metric: MetricId) -> ScoreColumn:
     verdicts = run.metric_passed[:, run.metrics.index(metric)].tolist()
     gathered = GatheredScores()
     for name, value, verdict in zip(run.ids, values.tolist(), verdicts, strict=True):
-        gathered.add(name, value, None if verdict == NOT_JUDGED else bool(verdict))
+        gathered.add(name, value, None if verdict == NO_VERDICT else bool(verdict))
     known = values[~np.isnan(values)]
     judges = _judges(run, metric)
     return gathered.column(

@@ -99,7 +99,7 @@ def unjudged_scores(plan: Plan, metric: MetricId, native: Scores) -> Scores:
     """The score of rows that are not judged: a probability, or else the verdict 1 or 0."""
     if metric in plan.calibrations:
         return np.asarray(plan.calibrations[metric].probabilities(native), np.float64)
-    return verdicts_of(native, _native_cut(plan, metric))
+    return cut_at(native, _native_cut(plan, metric))
 
 
 def unjudged_passes(plan: Plan, metric: MetricId, native: float) -> bool:
@@ -142,7 +142,7 @@ def verifier_threshold(plan: Plan, metric: MetricId) -> float:
     return own if given is None else given
 
 
-def verdicts_of(scores: Scores, threshold: float) -> Scores:
+def cut_at(scores: Scores, threshold: float) -> Scores:
     """1 from the threshold on, 0 below, NaN where null."""
     with np.errstate(invalid="ignore"):
         return np.where(np.isnan(scores), math.nan, (scores >= threshold).astype(np.float64))

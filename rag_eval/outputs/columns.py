@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock, values_or_metadata
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.options.plan import Plan
 from rag_eval.results.digest_texts import DIGESTS
 from rag_eval.results.judged import JudgedRowScores, JudgedScore
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
@@ -146,7 +146,7 @@ class ScoreColumns:
         judged: Sequence[JudgedRowScores] | None = None,
     ) -> RowScores:
         """What of the scores of some rows goes into the columns."""
-        verdicts = judge_rows(scores, self.plan, null_reasons)
+        verdicts = verdicts_of(scores, self.plan.rule, null_reasons)
         probabilities = [
             np.array(self.plan.calibrations[metric].probabilities(scores[:, column]), np.float64)
             for column, metric in enumerate(self.plan.columns)

@@ -10,13 +10,13 @@ from typing import Any, Final
 from rag_eval.errors import SignatureMismatchError
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options.signature import Signature
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
 
 SESSION: Final = "this session"
 _REMEDY: Final = "they cannot be part of one run; exclude one of them with record=False"
-_VERDICTS: Final[Mapping[bool | None, int]] = {None: NOT_JUDGED, False: 0, True: 1}
+_VERDICTS: Final[Mapping[bool | None, int]] = {None: NO_VERDICT, False: 0, True: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def session_run(records: Iterable[Recorded]) -> ScoredRun:
     metrics = tuple(dict.fromkeys(name for row in merged for name in row.metrics))
     shape = (len(merged), len(metrics))
     scores, reasons = np.full(shape, np.nan), np.full(shape, NullReason.SKIPPED, np.uint8)
-    verdicts = np.full(shape, NOT_JUDGED, np.int8)
+    verdicts = np.full(shape, NO_VERDICT, np.int8)
     judged = [0, 0, 0]
     for place, row in enumerate(merged):
         for column, name in enumerate(metrics):

@@ -21,6 +21,7 @@ from rag_eval.kernels.columns import KeptRows, SampleBatch
 from rag_eval.kernels.languages import LISTED
 from rag_eval.kernels.scoring import lacked_field, metric_numbers
 from rag_eval.kernels.settings import SHIPPED_WEIGHTS, OverlapSettings
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import signature_of
@@ -37,7 +38,6 @@ from rag_eval.results.row import (
     SentenceEvidence,
     sample_dict,
 )
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.results.words_overlap import ABOUT_SENTENCE
 from rag_eval.samples import NullReason
 
@@ -210,7 +210,7 @@ class RowLines:
         own way.
         """
         plan = self._plan
-        verdicts = judge_rows(scores, plan, null_reasons)
+        verdicts = verdicts_of(scores, plan.rule, null_reasons)
         undecided = np.array([plan.thresholds[metric] is None for metric in plan.columns])
         passed = np.where(np.isnan(scores) | undecided, _NO_VERDICT, verdicts.metric_passed)
         composites = verdicts.composite

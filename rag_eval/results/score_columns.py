@@ -17,11 +17,11 @@ from rag_eval.results.aggregates import (
 )
 from rag_eval.results.row import ByMetric
 from rag_eval.results.score_rows import ScoreRow
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.samples import MetricId, NullReason
 
 # Of a metric that a row does not have.
-_NOTHING: Final = (np.nan, int(NullReason.SKIPPED), NOT_JUDGED)
+_NOTHING: Final = (np.nan, int(NullReason.SKIPPED), NO_VERDICT)
 
 
 class ScoreColumns:

@@ -14,7 +14,7 @@ from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.digest_texts import digests_of_texts
 from rag_eval.results.row_reading import metric_or_none, settings_of
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.samples import NULL_REASONS, MetricId, NullReason, null_reason_named
 from rag_eval.stats.repeat_noise import RepeatMoments
 
@@ -27,7 +27,7 @@ _SKIPPED: Final = int(NullReason.SKIPPED)
 _VERDICTS: Final[dict[Any, int]] = {
     **{True: 1, "true": 1, "True": 1, "1": 1, "1.0": 1},
     **{False: 0, "false": 0, "False": 0, "0": 0, "0.0": 0},
-    **{None: NOT_JUDGED, "": NOT_JUDGED},
+    **{None: NO_VERDICT, "": NO_VERDICT},
 }
 
 
@@ -45,7 +45,7 @@ class ScoreRow(NamedTuple):
     null_reasons : sequence of int
         A :class:`~rag_eval.samples.NullReason` per score, 0 where measured.
     verdicts : sequence of int
-        1 and 0 for each metric, :data:`NOT_JUDGED` elsewhere.
+        1 and 0 for each metric, :data:`NO_VERDICT` elsewhere.
     composite : float
     passed : int
         Of the row as a whole.
@@ -191,7 +191,7 @@ class NestedRows:
             if entry is None:
                 scores.append(math.nan)
                 reasons.append(_SKIPPED)
-                verdicts.append(NOT_JUDGED)
+                verdicts.append(NO_VERDICT)
                 continue
             if not isinstance(entry, Mapping):
                 raise file.error(place, f"{name} must be an object, got {glance(entry)}")

@@ -20,7 +20,7 @@ from rag_eval.metrics.registry import metric_of_file, to_metric_id
 from rag_eval.results.digest_texts import DIGESTS, digests_of_cell
 from rag_eval.results.reading import MissingIdsError, SamplesNotScoresError
 from rag_eval.results.score_rows import ScoreRow, ScoreSource, number_of, reason_of, verdict_of
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.samples import MetricId
 
 Cells: TypeAlias = Callable[[str | None], Any]
@@ -60,7 +60,7 @@ class FlatRows:
             hint = suggestion(file.id_field, names)
             place = f"the first row (fields: {shown_names(names)}){hint}"
             raise missing_id(file.source, place, file.id_field)
-        self._verdicts = (NOT_JUDGED,) * len(self.columns.scores)
+        self._verdicts = (NO_VERDICT,) * len(self.columns.scores)
         file.metrics += self.columns.scores
 
     def block(self, places: Sequence[str], cells: Cells) -> Iterator[ScoreRow]:

@@ -25,7 +25,7 @@ from rag_eval.results.regressions import Baseline, check_signatures, unknown_set
 from rag_eval.results.row_reading import settings_of
 from rag_eval.results.score_columns import ScoreColumns
 from rag_eval.results.score_files import ScoreFile
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.samples import MetricId
 
 
@@ -127,7 +127,7 @@ def _summary_of_rows(file: ScoreFile) -> ResultSummary:
     composite = columns.composite_aggregate()
     mean = MeanScore(composite.mean, composite.n, composite.n_rows)
     # Tables have no verdicts on metrics.
-    is_table = bool((columns.matrices()[2] == NOT_JUDGED).all())
+    is_table = bool((columns.matrices()[2] == NO_VERDICT).all())
     baseline = Baseline.of_means(aggregates, file.signature, is_table=is_table)
     return ResultSummary(file.source, means, mean, baseline)
 

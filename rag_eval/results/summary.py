@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, TypeVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import signature_of
 from rag_eval.options.verdict_settings import VerdictSettings
@@ -17,7 +18,7 @@ from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.regressions import Baseline, compare_means
 from rag_eval.results.row import CostTracker, EvalResult
 from rag_eval.results.totals import ScoreBlocks, ScoreTotals
-from rag_eval.results.verdicts import Refusals, judge_rows
+from rag_eval.results.verdicts import Refusals
 from rag_eval.samples import MetricId
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def batch_of(
     **run: Unpack[RunFacts],
 ) -> BatchEvalResult:
     """The result of a batch from its score matrix."""
-    verdicts = judge_rows(scores, plan, null_reasons)
+    verdicts = verdicts_of(scores, plan.rule, null_reasons)
     refusals = Refusals()
     refusals.add(scores, null_reasons, plan)
     n_passed = int(verdicts.passed.sum())

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.kernels.exact_moments import ExactMoments
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.options.plan import Plan
 from rag_eval.results.aggregates import (
     CompositeAggregate,
@@ -18,7 +19,7 @@ from rag_eval.results.aggregates import (
     ScoreStatistics,
 )
 from rag_eval.results.row import ByMetric
-from rag_eval.results.verdicts import Refusals, judge_rows
+from rag_eval.results.verdicts import Refusals
 
 Scores: TypeAlias = npt.NDArray[np.float64]
 ScoreBlocks: TypeAlias = Callable[[], Iterator[Scores]]
@@ -261,7 +262,7 @@ class ScoreTotals:
             return
         scores, reasons = np.concatenate(self._waiting), np.concatenate(self._reasons)
         self._waiting, self._reasons, self._n_waiting = [], [], 0
-        verdicts = judge_rows(scores, self._plan, reasons)
+        verdicts = verdicts_of(scores, self._plan.rule, reasons)
         for column, totals in enumerate(self._columns):
             totals.add(scores[:, column], verdicts.metric_passed[:, column])
         self._composite.add(verdicts.composite, verdicts.passed)
@@ -326,7 +327,7 @@ class ScoreTotals:
         ]
 
     def _with_composite(self, scores: Scores) -> Scores:
-        return np.column_stack([scores, judge_rows(scores, self._plan).composite])
+        return np.column_stack([scores, verdicts_of(scores, self._plan.rule).composite])
 
     def to_dict(self) -> dict[str, object]:
         """The totals as JSON values, to be sent elsewhere."""

@@ -1,4 +1,4 @@
-"""Scores and thresholds -> composite scores and who passed."""
+"""What is told beside verdicts: where there is none, and which answers only decline."""
 
 from __future__ import annotations
 
@@ -8,25 +8,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.kernels.verdicts import Verdicts, verdicts_of
 from rag_eval.options.plan import Plan
 from rag_eval.samples import MetricId, NullReason
 
-NOT_JUDGED: Final = -1
+NO_VERDICT: Final = -1
 """In the place of a verdict: there is none, or a file does not say."""
-
-
-def judge_rows(
-    scores: npt.NDArray[np.float64],
-    plan: Plan,
-    null_reasons: npt.NDArray[np.uint8] | None = None,
-) -> Verdicts:
-    """Verdicts on a score matrix of shape (R, M), columns as in ``plan.columns``.
-
-    ``null_reasons``, of the same shape, tell rows whose answer declines from those that were not
-    measured.
-    """
-    return verdicts_of(scores, plan.rule, null_reasons)
 
 
 @dataclass(slots=True)

@@ -16,14 +16,14 @@ from rag_eval.inputs.byte_files import plain_name
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.results.digest_texts import digest_texts
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
 
 VERSION: Final = 1
 _BEGINS: Final = re.compile(rb'\A(\xef\xbb\xbf)?\s*\{\s*"baseline"\s*:')
 _HEAD_BYTES: Final = 256
-_VERDICTS: Final[Mapping[Any, int]] = {None: NOT_JUDGED, False: 0, True: 1}
+_VERDICTS: Final[Mapping[Any, int]] = {None: NO_VERDICT, False: 0, True: 1}
 
 
 def write_baseline_file(run: ScoredRun, path: str | Path) -> None:
@@ -99,12 +99,12 @@ def _rows(run: ScoredRun) -> Iterator[tuple[str, dict[str, Any]]]:
                 for metric, place in named
                 if reasons[place]
             }
-        found["passed"] = None if passed == NOT_JUDGED else bool(passed)
+        found["passed"] = None if passed == NO_VERDICT else bool(passed)
         found["scores"] = {metric: _number(scores[place]) for metric, place in named}
         found["verdicts"] = {
             metric: bool(verdicts[place])
             for metric, place in named
-            if verdicts[place] != NOT_JUDGED
+            if verdicts[place] != NO_VERDICT
         }
         yield id_, found
 

@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import values_or_metadata
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature
 from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing import json_text
-from rag_eval.results.verdicts import NOT_JUDGED, judge_rows
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.dataset_hash import DatasetHash, is_id, known_digests
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
@@ -97,12 +98,12 @@ class KeptRows:
         shape = (-1, len(metrics))
         scores = np.concatenate(self._scores).reshape(shape)
         null_reasons = np.concatenate(self._null_reasons).reshape(shape)
-        verdicts = judge_rows(scores, self._plan, null_reasons)
+        verdicts = verdicts_of(scores, self._plan.rule, null_reasons)
         metric_passed = verdicts.metric_passed.astype(np.int8)
-        metric_passed[np.isnan(scores)] = NOT_JUDGED
+        metric_passed[np.isnan(scores)] = NO_VERDICT
         for place, metric in enumerate(metrics):
             if self._plan.thresholds[metric] is None:
-                metric_passed[:, place] = NOT_JUDGED
+                metric_passed[:, place] = NO_VERDICT
         return ScoredRun(
             name=name,
             ids=self._ids,

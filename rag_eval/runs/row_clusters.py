@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock, values_or_metadata
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.row import ByMetric, sample_dict
 from rag_eval.results.score_rows import metadata_of
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.runs.metric_intervals import COMPOSITE, column_interval
-from rag_eval.runs.run_files import sample_of, verdicts_of
+from rag_eval.runs.run_files import known_verdicts, sample_of
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
 from rag_eval.scoring.repeated_texts import DOCUMENT, contexts_key
@@ -93,7 +93,7 @@ class RunClusters(RowClusters):
     def applied(self, summary: _Summary) -> _Summary:
         """The summary, with intervals by clusters."""
         scores = np.concatenate(self._scores)
-        verdicts = judge_rows(scores, self._plan, np.concatenate(self._null_reasons))
+        verdicts = verdicts_of(scores, self._plan.rule, np.concatenate(self._null_reasons))
         return with_clusters(
             summary, self, scores, verdicts.composite, verdicts.metric_passed, verdicts.passed
         )
@@ -151,6 +151,6 @@ def by_clusters(batch: BatchEvalResult, name: str) -> BatchEvalResult:
         clusters,
         batch.scores,
         batch.composite_scores,
-        verdicts_of(batch),
+        known_verdicts(batch),
         batch.sample_passed,
     )

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, kind_of, suggestion
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.metrics.registry import higher_is_better, metric_of_file
 from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.results.batch import BatchEvalResult
@@ -21,7 +22,7 @@ from rag_eval.results.row import sample_dict
 from rag_eval.results.score_columns import ScoreColumns
 from rag_eval.results.score_files import ScoreFile
 from rag_eval.results.score_rows import metadata_of
-from rag_eval.results.verdicts import NOT_JUDGED, judge_rows
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.dataset_hash import UNKNOWN, known_digests, row_digests
 from rag_eval.runs.repeated_runs import joined
 from rag_eval.runs.run_rows import RunRows, check_columns
@@ -273,7 +274,7 @@ def run_of_result(
         metrics=tuple(result.metrics),
         scores=np.asarray(result.scores, np.float64),
         null_reasons=np.asarray(result.null_reasons, np.uint8),
-        metric_passed=verdicts_of(result),
+        metric_passed=known_verdicts(result),
         composite=np.asarray(result.composite_scores, np.float64),
         passed=np.asarray(result.sample_passed, np.int8),
         columns=found,
@@ -306,16 +307,16 @@ def sample_of(result: BatchEvalResult, row: int) -> Mapping[str, Any]:
     return sample_dict(sample)
 
 
-def verdicts_of(result: BatchEvalResult) -> npt.NDArray[np.int8]:
+def known_verdicts(result: BatchEvalResult) -> npt.NDArray[np.int8]:
     """Verdicts per row and metric, where known."""
-    found = np.full(result.scores.shape, NOT_JUDGED, np.int8)
+    found = np.full(result.scores.shape, NO_VERDICT, np.int8)
     rows = result.results
     if isinstance(rows, Results):
         plan = rows.plan
         measured = ~np.isnan(result.scores)
         for column, metric in enumerate(plan.columns):
             measured[:, column] &= plan.thresholds[metric] is not None
-        found[measured] = judge_rows(result.scores, plan).metric_passed[measured]
+        found[measured] = verdicts_of(result.scores, plan.rule).metric_passed[measured]
         return found
     for row, one in enumerate(rows):
         for column, metric in enumerate(result.metrics):

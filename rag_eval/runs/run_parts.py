@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.dataset_hash import UNKNOWN
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId, NullReason
@@ -173,7 +173,7 @@ def _check_values(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     if arrays["null_reasons"].max(initial=0) > max(NullReason):
         raise ValueError("unknown null reason")
     for name in ("metric_passed", "passed"):
-        if not np.isin(arrays[name], (NOT_JUDGED, 0, 1)).all():
+        if not np.isin(arrays[name], (NO_VERDICT, 0, 1)).all():
             raise ValueError(f"{name} holds a value that is not a verdict")
 
 

@@ -31,11 +31,11 @@ class ScoredRun:
     null_reasons : uint8, shape (R, M)
         A :class:`~rag_eval.samples.NullReason` per score, 0 where measured.
     metric_passed : int8, shape (R, M)
-        1 and 0 for verdicts, :data:`NOT_JUDGED` elsewhere.
+        1 and 0 for verdicts, :data:`NO_VERDICT` elsewhere.
     composite : float64, shape (R,)
         NaN where null.
     passed : int8, shape (R,)
-        Verdict on the row as a whole; :data:`NOT_JUDGED` if unknown.
+        Verdict on the row as a whole; :data:`NO_VERDICT` if unknown.
     columns : mapping of str to sequence of str or None
         Requested metadata by name, with a value per row; None if a row has none.
     signature : Signature or None

@@ -26,10 +26,10 @@ from rag_eval.metrics.contract import JudgedScorer, MissingFieldError
 from rag_eval.metrics.registry import higher_is_better, judged_rule
 from rag_eval.options.cascade import (
     audited,
+    cut_at,
     judge_threshold,
     uncertain,
     unjudged_scores,
-    verdicts_of,
     verifier_threshold,
 )
 from rag_eval.options.plan import Plan
@@ -380,7 +380,7 @@ class BlockJudge:
         if not self._judging.is_cascade:
             return found
         assert threshold is not None  # a cascade judges the seven alone
-        return replace(found, score=float(verdicts_of(np.array([found.score]), threshold)[0]))
+        return replace(found, score=float(cut_at(np.array([found.score]), threshold)[0]))
 
     def _assembled(self, block: ScoredBlock, rows: list[JudgedRowScores]) -> ScoredBlock:
         plan = self._plan

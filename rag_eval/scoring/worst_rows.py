@@ -14,11 +14,11 @@ import numpy.typing as npt
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.columns import KeptRows as KernelRows
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.metrics.contract import Fields
 from rag_eval.options.plan import Plan
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.row import EvalResult
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.explaining import explained_rows, scored_rows
 from rag_eval.scoring.faulty_rows import origin_of
@@ -130,7 +130,7 @@ class WorstRows:
         """Consider the rows of a block, whose first is row ``first_row`` of the run."""
         if not self._n_rows:
             return
-        composite = judge_rows(scored.scores, self._plan).composite
+        composite = verdicts_of(scored.scores, self._plan.rule).composite
         for index in np.flatnonzero(composite < self._limit()).tolist():
             value = float(composite[index])
             if value >= self._limit():

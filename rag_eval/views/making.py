@@ -16,13 +16,13 @@ from rag_eval.errors import InputError, TextsNotKeptError
 from rag_eval.gating.limits import GateOutcome, verdict_of
 from rag_eval.inputs.blocks import RowFault
 from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.options.plan import Plan
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.batch_reading import batch_of_file
 from rag_eval.results.reading import ResultFile
 from rag_eval.results.row import EvalResult, id_text, row_name
 from rag_eval.results.score_rows import metadata_of
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.runs.kept_rows import KeptRows
 from rag_eval.runs.row_clusters import by_clusters
 from rag_eval.runs.run_files import RunSource, sample_of
@@ -211,7 +211,7 @@ class RunWatch:
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Look at the rows of a block, whose first is row ``first_row`` of the run."""
-        verdicts = judge_rows(scored.scores, self._plan, scored.null_reasons)
+        verdicts = verdicts_of(scored.scores, self._plan.rule, scored.null_reasons)
 
         @cache  # one of the worst may be drawn, too
         def row(place: int) -> KeptRow:
@@ -246,7 +246,7 @@ class RunWatch:
         run = None if self._rows is None else self._rows.run(source, signature=summary.signature)
         kept = self._choice.chosen()
         results = opened_rows(kept, self._plan, needs, summary.evaluated_at, lazily=True)
-        with_composites = ((one, judge_rows(one, self._plan).composite) for one in blocks())
+        with_composites = ((one, verdicts_of(one, self._plan.rule).composite) for one in blocks())
         return RunView(
             source=source,
             summary=summary,

@@ -16,7 +16,7 @@ from rag_eval.comparing import Leaderboard
 from rag_eval.comparing.leaderboard import group_letters, wins_of
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.options.signature import Signature
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 
 N = 80
@@ -31,9 +31,9 @@ def run_of(name: str, *, ids: Any = None, columns: Any = None, **scores: Any) ->
         metrics=tuple(scores),
         scores=table,
         null_reasons=np.isnan(table).astype(np.uint8),
-        metric_passed=np.full(table.shape, NOT_JUDGED, np.int8),
+        metric_passed=np.full(table.shape, NO_VERDICT, np.int8),
         composite=np.full(n, np.nan),
-        passed=np.full(n, NOT_JUDGED, np.int8),
+        passed=np.full(n, NO_VERDICT, np.int8),
         columns=columns or {},
     )
 

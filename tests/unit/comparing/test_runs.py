@@ -22,7 +22,7 @@ from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.plumbing import json_text
 from rag_eval.reports.comparison import findings as report_lines
 from rag_eval.results.reading import MissingIdsError
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.run_files import read_run
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.stats.power import minimum_detectable_effect
@@ -48,9 +48,9 @@ def run(
         metrics=tuple(scores),
         scores=matrix,
         null_reasons=np.isnan(matrix).astype(np.uint8),
-        metric_passed=np.full(matrix.shape, NOT_JUDGED, np.int8),
+        metric_passed=np.full(matrix.shape, NO_VERDICT, np.int8),
         composite=np.full(n_rows, np.nan),
-        passed=np.array(passed or [NOT_JUDGED] * n_rows, np.int8),
+        passed=np.array(passed or [NO_VERDICT] * n_rows, np.int8),
         columns=dict(columns or {}),
         **fields,
     )

@@ -15,7 +15,7 @@ from rag_eval.gating import Guards, NamedBaseline, gate, gate_stored, store_base
 from rag_eval.gating.stored import gate_against_store
 from rag_eval.reports.console import console_for
 from rag_eval.reports.gate import gate_markdown, print_gate
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.git_state import GitState
 from rag_eval.runs.store import RunStore
 from rag_eval.scoring.evaluator import evaluate_batch
@@ -105,7 +105,7 @@ def test_a_critical_row_nobody_scored_fails_the_gate() -> None:
         False,
         "1 of 1 critical row failed: gone (not in the run)",
     )
-    run = scored_run("today", {"faithfulness": [0.5, 0.5]}, passed=[NOT_JUDGED, 1])
+    run = scored_run("today", {"faithfulness": [0.5, 0.5]}, passed=[NO_VERDICT, 1])
     assert "q0 (no verdict)" in guarded(run, critical=["q0"])[1]
 
 

@@ -26,9 +26,9 @@ from rag_eval.kernels.exact_moments import ExactMoments
 from rag_eval.kernels.scoring import metric_numbers, score_batch
 from rag_eval.kernels.settings import settings_of
 from rag_eval.kernels.similarity import dice_similarities, lcs_ratios, levenshteins
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.options.plan import make_plan
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.retrieval import evaluate_rankings
 from rag_eval.scoring.faulty_rows import pack_file_block
 from rag_eval.stats.resampling import resampled_sums
@@ -80,7 +80,7 @@ def count_matrices() -> bytes:
 
 def verdicts() -> bytes:
     plan = make_plan(None, {"profile": "grounded"})
-    found = judge_rows(np.abs(NUMBERS.reshape(-1, 6))[:, [0, 1, 2, 3, 4, 5, 0]], plan)
+    found = verdicts_of(np.abs(NUMBERS.reshape(-1, 6))[:, [0, 1, 2, 3, 4, 5, 0]], plan.rule)
     return found.composite.tobytes() + found.metric_passed.tobytes() + found.passed.tobytes()
 
 

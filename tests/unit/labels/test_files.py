@@ -18,7 +18,7 @@ from rag_eval.labels.label_sets import LabelSet, read_labels
 from rag_eval.labels.omk_gold import column_of_omk_report
 from rag_eval.labels.score_columns import ScoreColumn, column_of_run
 from rag_eval.labels.templates import FILES, write_template
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.stats import pearson, spearman, weighted_kappa
 from rag_eval.stats.krippendorff import krippendorff_alpha
@@ -320,9 +320,9 @@ def test_repeats_of_a_row_are_averaged() -> None:
         metrics=("faithfulness",),
         scores=np.array([[0.2], [NAN], [0.4], [NAN], [NAN]]),
         null_reasons=np.zeros((5, 1), np.uint8),
-        metric_passed=np.array([[1], [NOT_JUDGED], [0], [NOT_JUDGED], [NOT_JUDGED]], np.int8),
+        metric_passed=np.array([[1], [NO_VERDICT], [0], [NO_VERDICT], [NO_VERDICT]], np.int8),
         composite=np.full(5, NAN),
-        passed=np.full(5, NOT_JUDGED, np.int8),
+        passed=np.full(5, NO_VERDICT, np.int8),
     )
     found = column_of_run(run, "faithfulness")
     assert found.scores == {"a": pytest.approx(0.3), "b": None}

@@ -12,7 +12,7 @@ from rag_eval.errors import SignatureMismatchError
 from rag_eval.pytest_plugin.item_scores import ItemScores
 from rag_eval.pytest_plugin.session_run import Recorded, read_records, session_run
 from rag_eval.reports.recorded_scores import ScoredTest, summary_lines
-from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.samples import NullReason
 from rag_eval.testing import assert_rag, listening
 from tests.tables import every_row
@@ -73,7 +73,7 @@ def test_verdicts_and_directions_are_those_of_the_metrics() -> None:
         "unsupported_numbers": [0.5, 0, None, 0],
     }
     run = session_run([record("a", found)])
-    assert run.metric_passed.tolist() == [[1, 0, NOT_JUDGED]]
+    assert run.metric_passed.tolist() == [[1, 0, NO_VERDICT]]
     assert run.lower_is_better == {"unsupported_numbers"}
 
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.options.plan import make_plan
 from rag_eval.results import totals as score_totals
 from rag_eval.results.aggregates import (
@@ -26,7 +27,6 @@ from rag_eval.results.aggregates import (
     aggregate_metric,
 )
 from rag_eval.results.totals import ColumnTotals, ScoreSpool, ScoreTotals, read_scores
-from rag_eval.results.verdicts import judge_rows
 from tests.tables import every_row
 
 Scores = npt.NDArray[np.float64]
@@ -73,7 +73,7 @@ def found(totals: ScoreTotals, parts: list[Scores]) -> Aggregates:
 
 def wanted(scores: Scores) -> Aggregates:
     """As of a batch in memory."""
-    verdicts = judge_rows(scores, PLAN)
+    verdicts = verdicts_of(scores, PLAN.rule)
     return (
         {
             metric: aggregate_metric(metric, scores[:, column], verdicts.metric_passed[:, column])
@@ -129,7 +129,7 @@ def test_merging_is_free_of_order(
         pieces[choose.randrange(len(pieces))].merge(one)
     choose.shuffle(parts)
     assert_same(found(pieces[0], parts), wanted(scores))
-    assert pieces[0].n_passed == int(judge_rows(scores, PLAN).passed.sum())
+    assert pieces[0].n_passed == int(verdicts_of(scores, PLAN.rule).passed.sum())
 
 
 @pytest.mark.parametrize("split_bits", [1, 3, 16])

@@ -19,18 +19,18 @@ from rag_eval.errors import InputError
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.jobs.file_scoring import score_file
 from rag_eval.judge.metrics.catalogue import JUDGED_METRICS
+from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.options.cascade import (
     audited,
+    cut_at,
     is_verdict_only,
     judge_threshold,
     uncertain,
     unjudged_passes,
     unjudged_scores,
-    verdicts_of,
 )
 from rag_eval.options.plan import Plan, make_plan
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import NullReason
 from rag_eval.stats import Interval, wilson_interval
 from tests.fluent_judge import FluentJudge, read_prompt
@@ -280,7 +280,7 @@ def test_the_judges_own_score_passes_by_the_thresholds_of_its_style(style: Any) 
 
 
 def test_verdicts_begin_at_the_threshold_and_nulls_stay() -> None:
-    found = verdicts_of(column(0.5, 0.49, NAN), 0.5)
+    found = cut_at(column(0.5, 0.49, NAN), 0.5)
     assert found[:2].tolist() == [1.0, 0.0]
     assert np.isnan(found[2])
 
@@ -294,7 +294,7 @@ def test_a_column_of_verdicts_has_no_part_in_the_composite() -> None:
     )
     assert plan.thresholds == {"faithfulness": 0.5, "context_recall": 0.5}
     assert plan.weights == {"faithfulness": 2.0, "context_recall": 0.0}
-    verdicts = judge_rows(np.array([[0.7, 0.0], [0.7, 1.0], [NAN, 1.0]]), plan)
+    verdicts = verdicts_of(np.array([[0.7, 0.0], [0.7, 1.0], [NAN, 1.0]]), plan.rule)
     assert verdicts.composite[:2].tolist() == [0.7, 0.7]
     assert np.isnan(verdicts.composite[2])
     # A row passes by one that decides; the composite score decides nothing here.
@@ -310,7 +310,7 @@ def test_a_metric_without_a_threshold_passes_from_the_middle_of_its_band_on() ->
 
 def test_rows_of_verdicts_alone_pass_by_these() -> None:
     plan = plan_of(["faithfulness"], cascade_band=(0.2, 0.4))
-    assert judge_rows(np.array([[1.0], [0.0]]), plan).passed.tolist() == [True, False]
+    assert verdicts_of(np.array([[1.0], [0.0]]), plan.rule).passed.tolist() == [True, False]
 
 
 def test_the_gate_of_a_mean_says_that_verdicts_have_none() -> None:
