@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.metrics.registry import bounds_of
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchSummary
-from rag_eval.results.summaries import COMPOSITE
 from rag_eval.runs.metric_intervals import column_interval
 from rag_eval.samples import MetricId
 from rag_eval.views.run_view import Histogram, SliceView

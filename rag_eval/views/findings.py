@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from rag_eval.metrics.ids import OF_ANSWER
 from rag_eval.results.row import EvalResult, EvalSignal, MetricResult, Severity
 from rag_eval.samples import MetricId
 from rag_eval.views.sentences import SentenceView, answer_sentences, truth_sentences
 
 _Sentences: TypeAlias = Callable[[EvalResult], tuple[SentenceView, ...]]
 
-# Metrics whose signals quote sentences of the answer.
-_OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 _SEVERITIES: Final = {"critical": 0, "warning": 1, "info": 2}
 # So many per heading; the last line says how many more there are.
 _MOST_LINES: Final = 10
@@ -25,7 +24,7 @@ def row_findings(result: EvalResult) -> dict[str, list[str]]:
     sentences that contexts do not support, unless signals quote them.
     """
     found = {name: list(_of_metric(metric)) for name, metric in result.metrics.items()}
-    found["answer"] = _sentence_lines(result, _OF_ANSWER, answer_sentences)
+    found["answer"] = _sentence_lines(result, OF_ANSWER, answer_sentences)
     found["ground truth"] = _sentence_lines(result, ("context_recall",), truth_sentences)
     return {name: _cut(lines) for name, lines in found.items() if lines}
 

@@ -16,6 +16,7 @@ from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.scoring import Evidence, GroundedDetails, RowDetails, metric_numbers
 from rag_eval.kernels.settings import OverlapSettings
+from rag_eval.metrics.ids import OF_ANSWER
 from rag_eval.results.row import EvalResult, SentenceEvidence
 from rag_eval.results.words_grounded import SENTENCE_CUT, evidence_of, missing_words
 from rag_eval.results.words_overlap import LOW_SUPPORT, RowFacts
@@ -32,8 +33,6 @@ _METRICS: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate", "
 _SETTINGS: Final = frozenset(OverlapSettings.__slots__)
 # Bytes of UTF-8 that do not begin a code point.
 _CONTINUING: Final = bytes(range(0x80, 0xC0))
-# Those whose evidence is of the answer.
-_OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 
 
 class SentenceView(NamedTuple):
@@ -81,7 +80,7 @@ class SentenceView(NamedTuple):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What the contexts contradict or lack: ``the sentence says 50, the context 40``."""
-        return tuple(missing_words(self, "context"))
+        return tuple(missing_words(self))
 
 
 class RowSentences(NamedTuple):
@@ -154,7 +153,7 @@ def _asked(
 ) -> _Asked | RowSentences:
     """The sentences by their evidence, or what has to be asked for in the overlap profile."""
     metrics = set(result.metrics)
-    if not contexts or metrics.isdisjoint(_OF_ANSWER):
+    if not contexts or metrics.isdisjoint(OF_ANSWER):
         answer = ""
     if not contexts or "context_recall" not in metrics:
         truth = ""
@@ -167,7 +166,7 @@ def _asked(
         options = {} if result.signature is None else result.signature.options
         return _Asked(answer, truth, contexts, options)
     return RowSentences(
-        _by_evidence(result, answer, contexts, _OF_ANSWER),
+        _by_evidence(result, answer, contexts, OF_ANSWER),
         _by_evidence(result, truth, contexts, ("context_recall",)),
     )
 
@@ -237,11 +236,12 @@ def _evaluated(result: EvalResult, metric: MetricId) -> EvalResult | None:
         "answer": text_of(result, "answer"),
         "contexts": list(contexts_of(result)),
         "groundTruth": list(truths_of(result)) or None,
+        "language": fields_of(result).get("language"),
     }
     signed = {} if result.signature is None else result.signature.options
     options: dict[str, Any] = {"profile": "grounded"}
     # A file without details does not say what was detected, but what was asked for.
-    asked = (signed.get("language"), result.language, fields_of(result).get("language"))
+    asked = (signed.get("language"), result.language)
     options["language"] = next((tag for tag in asked if tag not in (None, "detected")), None)
     if str(signed.get("stemmer", "")).startswith("snowball"):
         options["stemmer"] = "snowball"

@@ -180,6 +180,7 @@ def test_a_file_without_details_is_read_in_the_language_that_was_asked_for() -> 
         "contexts": ["A dog runs to rivers.", "the, and to a of were theirs"],
     }
     usual = answer_sentences(evaluate(sample, ["faithfulness"], profile="grounded"))
+    check_file([{**sample, "language": ""}], profile="grounded")
     for given_by in ({"language": "und"}, {"language": "is"}):
         asked = evaluate({**sample, **given_by}, ["faithfulness"], profile="grounded")
         assert answer_sentences(asked) != usual
