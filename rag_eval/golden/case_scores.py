@@ -10,6 +10,7 @@ from rag_eval.golden.datasets import GoldenCase
 from rag_eval.golden.metric_signals import NO_EARLIER_RUN, ScorerOptions, metric_signals, sample_of
 from rag_eval.golden.outputs import CaseOutput
 from rag_eval.golden.results import CaseResult, CaseSignal, weighted_mean
+from rag_eval.scorers.javascript import trimmed
 from rag_eval.scorers.tool_calls import called_names
 
 PRECISION_CUTOFF: Final = 5
@@ -74,7 +75,7 @@ def case_signals(
 
 def output_match(output: str, expected: str) -> float:
     """1 if the output contains the text, or equals it apart from case and surrounding space."""
-    if expected in output or output.strip().lower() == expected.strip().lower():
+    if expected in output or trimmed(output).lower() == trimmed(expected).lower():
         return 1.0
     return 0.0
 

@@ -1,7 +1,7 @@
 """HazelJS's retrieval measures.  In: retrieved and relevant ids of one query.  Out: numbers.
 
-They follow ``@hazeljs/eval``, but that an id which occurs twice counts once, at its first place,
-and what follows moves up: there nDCG exceeds 1 by repeating an id.
+They follow ``@hazeljs/eval``: an id that was retrieved twice takes two places, and precision counts
+both. But nDCG, which exceeds 1 there by repeating an id, gains by its first place alone.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def precision_at_k(
     one_of(denominator, "denominator", DENOMINATORS)
     found, relevant = _first(retrieved_ids, relevant_ids, k)
     n_places = k if denominator == "k" else len(found)
-    return _n_hits(found, relevant) / n_places if n_places else 0.0
+    return sum(item in relevant for item in found) / n_places if n_places else 0.0
 
 
 def recall_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k: int) -> float:
@@ -76,7 +76,7 @@ def recall_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId],
     Parameters and errors are those of :func:`precision_at_k`.
     """
     found, relevant = _first(retrieved_ids, relevant_ids, k)
-    return _n_hits(found, relevant) / len(relevant) if relevant else 1.0
+    return len(relevant.intersection(found)) / len(relevant) if relevant else 1.0
 
 
 def mean_reciprocal_rank(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId]) -> float:
@@ -92,11 +92,12 @@ def mean_reciprocal_rank(retrieved_ids: Sequence[DocId], relevant_ids: Collectio
 def ndcg_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k: int) -> float:
     """Discounted gain of the first k divided by the highest possible; 0 if nothing is relevant.
 
-    Gains are 0 and 1, the discount of place i is log2(i + 1). Parameters and errors are those of
-    :func:`precision_at_k`.
+    Gains are 0 and 1, or 0 for an id that was retrieved before, and the discount of place i is
+    log2(i + 1). Parameters and errors are those of :func:`precision_at_k`.
     """
     found, relevant = _first(retrieved_ids, relevant_ids, k)
-    gained = plain_sum(1.0 / math.log2(i + 2) for i, item in enumerate(found) if item in relevant)
+    first_places = {item: i for i, item in reversed([*enumerate(found)]) if item in relevant}
+    gained = plain_sum(1.0 / math.log2(i + 2) for i in sorted(first_places.values()))
     ideal = (
         plain_sum(1.0 / math.log2(i + 2) for i in range(min(k, len(relevant)))) if gained else 1.0
     )
@@ -130,14 +131,10 @@ def evaluate_retrieval(
     )
 
 
-def _n_hits(found: list[DocId], relevant: Set[DocId]) -> int:
-    return sum(1 for item in found if item in relevant)
-
-
 def _first(
     retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k: int | None
-) -> tuple[list[DocId], Set[DocId]]:
-    """The first k distinct ids, checked, and the relevant ones."""
+) -> tuple[list[DocId], frozenset[DocId]]:
+    """The first k ids, checked, and the relevant ones."""
     if not isinstance(retrieved_ids, (list, tuple)):
         raise InputError(f"retrieved_ids must be a list, got {type(retrieved_ids).__name__}")
     if not isinstance(relevant_ids, (list, tuple, Set)):
@@ -148,7 +145,5 @@ def _first(
         id_kind(relevant_ids, "relevant_ids"),
         "relevant_ids",
     )
-    found = list(dict.fromkeys(retrieved_ids))
-    if k is not None:
-        del found[whole_from_one(k, "k") :]
-    return found, relevant_ids if isinstance(relevant_ids, Set) else set(relevant_ids)
+    first = None if k is None else whole_from_one(k, "k")
+    return list(retrieved_ids[:first]), frozenset(relevant_ids)

@@ -22,7 +22,7 @@ AT_K = {"precision_at_k": precision_at_k, "recall_at_k": recall_at_k, "ndcg_at_k
 
 # ------------------------------------------------------------------- the closed list of departures
 
-# An id that is retrieved again adds gain there, so that nDCG exceeds 1; here it counts once.
+# An id that is retrieved again adds gain there, so that nDCG exceeds 1; here it gains once.
 REPEATED_GAIN = "ndcg_at_k_duplicates_quirk"
 # Below 1 there is no first k: precision is 0 there, recall and nDCG leave out the last -k ids.
 
@@ -52,9 +52,21 @@ def test_measures_at_k(case: dict[str, Any]) -> None:
 def test_a_repeated_id_adds_no_gain(case: dict[str, Any]) -> None:
     args = case["args"]
     found = ndcg_at_k(args["retrieved"], args["relevant"], args["k"])
-    distinct = list(dict.fromkeys(args["retrieved"]))
+    ids: list[str] = args["retrieved"]
+    distinct = [
+        one if ids.index(one) == place else f"again {place}" for place, one in enumerate(ids)
+    ]
     assert found == ndcg_at_k(distinct, args["relevant"], args["k"]) <= 1
     assert found < case["expected"]
+
+
+def test_a_repeated_id_takes_its_places() -> None:
+    """Else the rank of what follows it would be another than that of @hazeljs/eval."""
+    assert precision_at_k(["a", "a", "b"], ["a"], 3) == 2 / 3
+    assert precision_at_k(["a", "a", "b"], ["a"], 4, denominator="k") == 2 / 4
+    assert recall_at_k(["a", "a", "b"], ["a", "b"], 2) == 1 / 2
+    assert mean_reciprocal_rank(["x", "x", "a"], ["a"]) == 1 / 3
+    assert ndcg_at_k(["x", "x", "a"], ["a"], 3) == 1 / 2
 
 
 @every_row("case", cases("hazeljs.mrr"), ids=lambda case: case["id"])

@@ -50,9 +50,9 @@ def _scorer(measure: Callable[..., float], k: int | None = None) -> Scorer:
         found = measure(retrieved, relevant, *cutoff)
         if not relevant:
             return Scored.nothing(_NO_RELEVANT)
-        distinct, wanted = list(dict.fromkeys(retrieved))[:k], set(relevant)
-        of = f"{len(distinct)} retrieved" if k is None else f"first {k}"
-        n_hits = len(wanted.intersection(distinct))
+        first, wanted = list(retrieved)[:k], set(relevant)
+        of = f"{len(first)} retrieved" if k is None else f"first {k}"
+        n_hits = len(wanted.intersection(first))
         return Scored(
             found, explanation=f"{n_hits} of {len(wanted)} relevant documents in the {of}."
         )
@@ -91,6 +91,7 @@ _RETRIEVAL: Final[dict[str, Any]] = {
     "cost": "python",
     "source": _SOURCE,
     "null_when": "there is no relevant document",
+    "version": 2,
 }
 
 METRICS: Final[tuple[Metric, ...]] = (

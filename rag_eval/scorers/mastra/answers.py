@@ -11,9 +11,9 @@ import msgspec
 from rag_eval.errors import InputError, glance
 from rag_eval.judge.metrics.imagining import sentences, text_of, texts_of
 from rag_eval.judge.steps import Fields, Step
-from rag_eval.samples import NullReason
+from rag_eval.scorers.javascript import trimmed
 from rag_eval.scorers.mastra.judged import judged_spec
-from rag_eval.scorers.mastra.options import check_numbers, checked_scale
+from rag_eval.scorers.mastra.options import check_numbers
 from rag_eval.scorers.mastra.runs import (
     Run,
     RunError,
@@ -25,7 +25,6 @@ from rag_eval.scorers.mastra.scorer import (
     Interview,
     MastraScorer,
     Model,
-    NothingToScoreError,
     Options,
     reason_step,
 )
@@ -58,8 +57,7 @@ class AnswerRelevancyOptions:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        check_numbers(self, "uncertainty_weight")
-        checked_scale(self.scale)
+        check_numbers(self, "uncertainty_weight", "scale")
 
 
 def answer_relevancy_score(results: Sequence[Result], settings: AnswerRelevancyOptions) -> float:
@@ -67,7 +65,7 @@ def answer_relevancy_score(results: Sequence[Result], settings: AnswerRelevancyO
     if not results:
         return 0.0
     worth = {"yes": 1.0, "unsure": settings.uncertainty_weight}
-    total = running_sum(worth.get(each.verdict.strip().lower(), 0.0) for each in results)
+    total = running_sum(worth.get(trimmed(each.verdict).lower(), 0.0) for each in results)
     return total / len(results) * settings.scale
 
 
@@ -187,8 +185,8 @@ class AnswerSimilarityOptions:
             "missing_penalty",
             "contradiction_penalty",
             "extra_info_penalty",
+            "scale",
         )
-        checked_scale(self.scale)
 
 
 def answer_similarity_score(comparison: Comparison, settings: AnswerSimilarityOptions) -> float:
@@ -230,11 +228,11 @@ _SIMILARITY_REASON: Final = reason_step("answer_similarity")
 
 
 async def _similarity(interview: Interview, run: Run, settings: AnswerSimilarityOptions) -> float:
-    truth, answer = ground_truth_text(run), assistant_text(run)
+    truth, answer = ground_truth_text(run) or "", assistant_text(run)
     if not truth:
         if settings.require_ground_truth:
             raise RunError("mastra.answer_similarity needs a ground truth and the run has none")
-        raise NothingToScoreError(NullReason.MISSING_FIELD, "the run has no ground truth")
+        answer = ""  # nothing to compare: both texts are sent empty
     units = await interview.preprocess(_UNITS, {"answer": answer, "ground_truth": truth})
     wanted = units.ground_truth_units
     asked: Fields = {
@@ -243,7 +241,7 @@ async def _similarity(interview: Interview, run: Run, settings: AnswerSimilarity
         "n_units": len(wanted),
     }
     analyzed = await interview.analyze(_SIMILARITY, asked, one_each("matches", len(wanted)))
-    score = answer_similarity_score(analyzed, settings)
+    score = answer_similarity_score(analyzed, settings) if truth else 0.0
     fields: Fields = {
         "answer": answer,
         "ground_truth": truth,
@@ -280,7 +278,7 @@ def create_answer_similarity_scorer(
     model : callable or str
         The judge, or its address.
     require_ground_truth : bool, default True
-        Whether a run without ground truth is an error; if not, its score is null.
+        Whether a run without ground truth is an error; if not, it scores 0.
     semantic_threshold : float, default 0.8
         Weight of a match in other words, and half of it for a partial match.
     exact_match_bonus : float, default 0.2

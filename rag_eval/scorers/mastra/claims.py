@@ -251,9 +251,7 @@ _RECALL_REASON: Final = reason_step("context_recall")
 
 
 async def _recall(interview: Interview, run: Run, settings: ContextOptions) -> float:
-    truth = ground_truth_text(run)
-    if truth is None:
-        raise NothingToScoreError(NullReason.MISSING_FIELD, "the run has no ground truth")
+    truth = ground_truth_text(run) or ""
     context = await extracted(settings.context, settings.context_extractor, run)
     claims = (await interview.preprocess(_EXTRACT, {"text": truth})).claims
     analyzed = await interview.analyze(
@@ -286,7 +284,7 @@ def create_context_recall_scorer(
 ) -> MastraScorer:
     """Share of the ground truth's claims that the contexts contain; 3 calls, 0 to ``scale``.
 
-    A run without ground truth has no score.
+    A run without ground truth scores 0.
 
     Parameters
     ----------

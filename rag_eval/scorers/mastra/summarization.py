@@ -14,7 +14,7 @@ from rag_eval.judge.metrics.imagining import sentences, text_of, texts_of
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.scorers.mastra.judged import NEWER, judged_spec
-from rag_eval.scorers.mastra.options import check_callable, check_text, checked_scale
+from rag_eval.scorers.mastra.options import check_callable, check_numbers, check_text
 from rag_eval.scorers.mastra.runs import Run, assistant_text, user_text
 from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Options, reason_step
 from rag_eval.scorers.mastra.verdicts import NOTE, share_of, shown
@@ -66,7 +66,7 @@ class SummarizationOptions:
             check_text(self.source, "source")
         check_callable(self.source_extractor, "source_extractor")
         whole_from_one(self.max_questions, "max_questions")
-        checked_scale(self.scale)
+        check_numbers(self, "scale")
 
 
 def alignment_score(alignment: Sequence[ClaimVerdict]) -> float:

@@ -40,8 +40,8 @@ _EQUAL_ONE: Final[_Rule] = ("equals one of the texts", "does not equal one of th
 
 
 def _spoken(run: Run, between: str) -> str:
-    """What the assistant said, message by message, joined."""
-    return between.join(m.text for m in run.output if m.role == "assistant" and m.text)
+    """What the assistant said, message by message, joined; also messages without a text."""
+    return between.join(m.text for m in run.output if m.role == "assistant")
 
 
 def _answer(fields: Fields, between: str) -> str | None:
@@ -326,6 +326,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "1 if the text is in the answer, else 0",
         options={"ignore_case": True},
         required_options=("text",),
+        version=2,
         **_OF_ANSWER,
     ),
     code_metric(
@@ -334,6 +335,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "1 if the text is not in the answer, else 0",
         options={"ignore_case": True},
         required_options=("text",),
+        version=2,
         **_OF_ANSWER,
     ),
     code_metric(
@@ -359,6 +361,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "option text, the most similar ground truth); with a threshold, 1 if the similarity "
         "reaches it, else 0",
         options={"text": None, "ignore_case": True, "threshold": None},
+        version=2,
         **{**_OF_TRUTH, "threshold": None},
     ),
 )

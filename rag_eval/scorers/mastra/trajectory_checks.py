@@ -185,6 +185,8 @@ def _total_duration(trajectory: Trajectory, *, needed: bool) -> float:
     if trajectory.total_duration_ms is not None:
         return trajectory.total_duration_ms
     budget = "max_total_duration_ms" if needed else None
+    if needed and not trajectory.steps:
+        raise InputError("max_total_duration_ms needs a duration, but there is no step with one")
     return plain_sum(_measured(step, "durationMs", budget) for step in trajectory.steps)
 
 

@@ -148,7 +148,9 @@ def compared(
     expected = expectation.steps or ()
     taken, wanted = [step.name for step in actual], [step.name for step in expected]
     matched = _MATCHERS[expectation.ordering or "relaxed"](actual, expected)
-    repeated = tuple(name for name, count in Counter(taken).items() if count > 1)
+    # Where nothing is expected, nothing else is looked at.
+    names = Counter(taken if expected else ())
+    repeated = tuple(name for name, count in names.items() if count > 1)
     strict = expectation.ordering == "strict"
     score = _score(sum(matched), len(expected), len(actual), strict=strict)
     if expectation.allow_repeated_steps is False:

@@ -119,7 +119,8 @@ class TrajectoryEvaluation(Findings):
             return 0.0
         weighed = [(max(0.0, getattr(weights, name)), score) for name, score in self.parts()]
         total = plain_sum(weight for weight, _ in weighed)
-        level = plain_sum(weight * score for weight, score in weighed) / total if total else 1.0
+        # Each weight is divided by their sum first: the last bit of the mean decides its rounding.
+        level = plain_sum(weight / total * score for weight, score in weighed) if total else 1.0
         if self.nested:
             mean = plain_sum(each.score for each in self.nested) / len(self.nested)
             level = _OWN * level + _NESTED * mean
@@ -181,12 +182,13 @@ def _nested(
             evaluation = TrajectoryEvaluation(accuracy=_not_taken(wanted.children))
             yield NestedEvaluation(wanted.name, 0.0, evaluation)
             continue
-        evaluation = evaluate_trajectory(Trajectory(step.children), wanted.children, weights)
+        inner = Trajectory(step.children, step.amount("durationMs"))
+        evaluation = evaluate_trajectory(inner, wanted.children, weights)
         yield NestedEvaluation(wanted.name, evaluation.score(weights), evaluation)
 
 
 def _not_taken(expectation: TrajectoryExpectation) -> TrajectoryComparison | None:
-    if expectation.steps is None:
+    if not expectation.steps:
         return None
     names = tuple(step.name for step in expectation.steps)
     return TrajectoryComparison(0.0, 0, len(names), 0, missing_steps=names)
@@ -315,6 +317,6 @@ METRICS: Final = (
         cost="python",
         source="@mastra/evals 1.10.2",
         null_when="no steps given, or nothing expected",
-        version=2,
+        version=3,
     ),
 )

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
+from rag_eval.scorers.javascript import trimmed
+
 NOTE: Final = "The text says so in these words, and nothing else that is shown speaks against it."
 """What a judge typically writes beside a verdict."""
 
@@ -49,7 +51,7 @@ class Results(msgspec.Struct):
 
 def says_yes(label: str) -> bool:
     """Whether a label is a yes, however it is spaced and spelled."""
-    return label.strip().lower() == "yes"
+    return trimmed(label).lower() == "yes"
 
 
 def share_of(labels: Iterable[bool]) -> float | None:
@@ -87,7 +89,7 @@ def one_each(key: str, *n_items: int) -> Callable[[Any], str | None]:
 
 def noted(verdicts: Iterable[Any]) -> list[str]:
     """Verdicts and their reasons as lines for the step that puts a score into words."""
-    return [f"{each.verdict.strip()}: {each.reason}" for each in verdicts]
+    return [f"{trimmed(each.verdict)}: {each.reason}" for each in verdicts]
 
 
 def shown(score: float) -> float:

@@ -226,20 +226,19 @@ def test_scores_that_changed_have_a_raised_version() -> None:
         "tools_called",
         "tools_not_called",
     ]
-    assert raised == dict.fromkeys(
-        [
-            "hazel.trajectory_score",
-            "mastra.check_tool_order",
-            "mastra.tool_call_accuracy",
-            "mastra.trajectory",
-            "mastra.trajectory_accuracy",
-            *(f"omk.{name}" for name in omk),
-            "omk.tool_output_contains",
-            "omk.tool_input_contains",
-            "omk.tool_input_not_contains",
-            "regtrace.factuality",
-            "regtrace.format_mean",
-            "regtrace.markdown_features",
-        ],
-        2,
-    )
+    twice = [
+        *(f"hazel.{name}" for name in ("precision_at_k", "recall_at_k", "mrr", "ndcg_at_k")),
+        "hazel.trajectory_score",
+        *(f"mastra.check_{name}" for name in ("includes", "excludes", "similarity")),
+        "mastra.check_tool_order",
+        "mastra.tool_call_accuracy",
+        "mastra.trajectory_accuracy",
+        *(f"omk.{name}" for name in omk),
+        "omk.tool_output_contains",
+        "omk.tool_input_contains",
+        "omk.tool_input_not_contains",
+        "regtrace.factuality",
+        "regtrace.format_mean",
+        "regtrace.markdown_features",
+    ]
+    assert raised == {**dict.fromkeys(twice, 2), "mastra.trajectory": 3}

@@ -324,7 +324,6 @@ def test_an_option_that_does_not_exist_is_an_error() -> None:
 @every_row(
     ("scale", "message"),
     [
-        (0, "above 0"),
         (-1, "of at least 0"),
         (float("nan"), "finite"),
         (float("inf"), "finite"),
@@ -337,6 +336,13 @@ def test_a_scale_that_cannot_be_is_refused(scale: Any, message: str) -> None:
         create_bias_scorer(silent, scale=scale)
     with pytest.raises(InputError, match=message):
         create_summarization_scorer(silent, scale=scale)
+
+
+def test_a_scale_of_0_is_refused_where_the_package_takes_it_for_1() -> None:
+    for create in (create_answer_similarity_scorer, create_summarization_scorer):
+        assert create(silent, scale=0).settings.scale == 0
+    with pytest.raises(InputError, match="scale must be above 0"):
+        create_bias_scorer(silent, scale=0)
 
 
 def test_an_option_given_twice_is_refused() -> None:

@@ -18,7 +18,7 @@ from rag_eval.judge.rendering import PromptStyle
 from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.metrics.registry import known_metric_ids
-from rag_eval.samples import EvalSample, NullReason
+from rag_eval.samples import EvalSample
 from rag_eval.scorers import mastra
 from rag_eval.scorers.mastra import (
     MASTRA_SCORERS,
@@ -295,17 +295,34 @@ def test_a_run_that_lacks_what_is_read_is_an_error(
         asyncio.run(scorer_of(name).score(ImaginingAsker(), run))
 
 
+UNITS = {"outputUnits": ["o"], "groundTruthUnits": ["g"]}
+EXACT = {"groundTruthUnit": "g", "outputUnit": "o", "matchType": "exact", "explanation": "e"}
+
+
 @every_row(
-    ("name", "options"),
+    ("name", "options", "replies"),
     [
-        ("answer_similarity", {"require_ground_truth": False}),
-        ("context_recall", {"context": ["c"]}),
+        (
+            "answer_similarity",
+            {"require_ground_truth": False},
+            [UNITS, {"matches": [EXACT], "extraInOutput": [], "contradictions": []}],
+        ),
+        (
+            "context_recall",
+            {"context": ["c"]},
+            [{"claims": ["c"]}, {"verdicts": [{"verdict": "yes", "reason": "r"}]}],
+        ),
     ],
 )
-def test_without_ground_truth_nobody_is_asked(name: str, options: dict[str, Any]) -> None:
+def test_a_run_without_ground_truth_scores_0_whatever_the_judge_says(
+    name: str, options: dict[str, Any], replies: list[Any]
+) -> None:
+    """As in the package, which asks all the same."""
     scorer = MASTRA_SCORERS[f"mastra.{name}"].create(silent, options)
-    result = asyncio.run(scorer.score(ScriptedAsker([]), {"input": "q", "output": "a"}))
-    assert result.null_reason is NullReason.MISSING_FIELD
+    asker = ScriptedAsker([*replies, {"reason": "r"}])
+    result = asyncio.run(scorer.score(asker, {"input": "q", "output": "a"}))
+    assert result.score == 0
+    assert len(asker.prompts) == 3
 
 
 def test_the_context_of_hallucination_can_be_got_for_each_step() -> None:

@@ -79,7 +79,9 @@ def test_a_pattern_with_the_flag_g_gives_the_same_again() -> None:
 
 def test_messages_are_joined_by_a_space_or_by_nothing() -> None:
     messages = {"messages": said("It is", "", "sunny")}
-    assert made("includes", text="is sunny").score(messages).score == 1
+    # One without a text leaves its space.
+    assert made("includes", text="is  sunny").score(messages).score == 1
+    assert made("includes", text="is sunny").score(messages).score == 0
     assert made("equals", text="It issunny").score(messages).score == 1
     assert made("matches", pattern="issunny").score(messages).score == 1
 

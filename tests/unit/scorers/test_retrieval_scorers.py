@@ -88,7 +88,7 @@ def test_a_finding_tells_what_was_found_where() -> None:
     assert scored("ir.map", FOUND).explanation.startswith("2 of 3 relevant documents in the 3 pl")
     assert scored("ir.P@1", FOUND).explanation == "0 of 3 relevant documents in the first 1."
     assert scored("hazel.mrr", graded).explanation == (
-        "2 of 2 relevant documents in the 3 retrieved."
+        "2 of 2 relevant documents in the 4 retrieved."
     )
 
 

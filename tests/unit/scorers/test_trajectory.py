@@ -305,6 +305,13 @@ def test_a_budget_that_cannot_be_checked_is_refused(budget: dict[str, Any], mess
         check_trajectory_efficiency(steps("a"), **budget)
 
 
+def test_a_duration_is_checked_only_where_there_is_one() -> None:
+    with pytest.raises(InputError, match="max_total_duration_ms needs a duration"):
+        check_trajectory_efficiency([], max_total_duration_ms=5)
+    whole = {"steps": [], "totalDurationMs": 4}
+    assert check_trajectory_efficiency(whole, max_total_duration_ms=5).score == 1
+
+
 def test_an_amount_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="step 'g': promptTokens must be a number, got str"):
         check_trajectory_efficiency(
@@ -447,6 +454,36 @@ def test_something_forbidden_within_a_step_takes_the_whole_score() -> None:
     assert result.score == 0
     assert result.reason is not None
     assert "forbidden" in result.reason
+
+
+def test_the_mean_of_parts_is_that_of_the_package_to_the_last_bit() -> None:
+    """Half a hundredth is decided by it."""
+    scorer = create_trajectory_scorer_code(
+        defaults={"maxTotalTokens": 100, "blacklistedTools": ["z"]}
+    )
+    step = {"stepType": "model_generation", "name": "m"}
+    step |= {"promptTokens": 100, "completionTokens": 5}
+    assert scorer.run({"output": {"steps": [step]}}).score == 0.98
+
+
+def test_the_duration_of_a_step_is_that_of_the_steps_within_it() -> None:
+    inner = {"name": "agent", "children": {"maxTotalDurationMs": 50}}
+    agent = {"name": "agent", "durationMs": 100, "children": steps("x", durationMs=10)}
+    scorer = create_trajectory_scorer_code(defaults={"steps": [inner]})
+    assert scorer.run({"output": {"steps": [agent]}}).score == 0.85
+    (nested,) = scorer.run({"output": {"steps": [agent]}}).preprocess_result["nested"]
+    assert nested["efficiency"]["totalDurationMs"] == 100
+    del agent["durationMs"]
+    assert scorer.run({"output": {"steps": [agent]}}).score == 1
+
+
+def test_where_no_step_is_expected_the_comparison_tells_no_more() -> None:
+    scorer = create_trajectory_scorer_code(defaults={"steps": []})
+    found = scorer.run({"output": {"steps": steps("aa")}}).preprocess_result["accuracy"]
+    assert (found["score"], found["repeatedSteps"]) == (0, [])
+    outer = {"steps": [{"name": "agent", "children": {"steps": []}}]}
+    run = create_trajectory_scorer_code(defaults=outer).run({"output": {"steps": []}})
+    assert "accuracy" not in run.preprocess_result["nested"][0]
 
 
 def test_steps_within_a_step_are_looked_for_by_its_name_and_type_whatever_its_values() -> None:
