@@ -156,8 +156,7 @@ def name_of(result: EvalResult) -> str:
 
 def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split keywords into thresholds and options of an evaluation."""
-    from rag_eval.gating.bars import COMPOSITE
-    from rag_eval.metrics.ids import METRIC_IDS
+    from rag_eval.metrics.ids import COMPOSITE, METRIC_IDS
     from rag_eval.metrics.registry import to_metric_id
     from rag_eval.options.declared import declared
     from rag_eval.options.types import EvaluateOptions
@@ -203,7 +202,7 @@ def _checked(bars: object, given: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _metrics(bars: Mapping[str, float], more: Iterable[str] | None) -> list[str]:
-    from rag_eval.gating.bars import COMPOSITE
+    from rag_eval.metrics.ids import COMPOSITE
     from rag_eval.options.plan import metric_list
 
     asked = () if more is None and COMPOSITE not in bars else metric_list(more)
@@ -212,7 +211,7 @@ def _metrics(bars: Mapping[str, float], more: Iterable[str] | None) -> list[str]
 
 def _thresholds(bars: Mapping[str, float]) -> dict[str, Any]:
     """The thresholds as options, so that the result has the same verdicts."""
-    from rag_eval.gating.bars import COMPOSITE
+    from rag_eval.metrics.ids import COMPOSITE
 
     by_metric = {name: bar for name, bar in bars.items() if name != COMPOSITE}
     return {"thresholds": by_metric, "composite_threshold": bars.get(COMPOSITE, 0.0)}

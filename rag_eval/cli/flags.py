@@ -15,7 +15,7 @@ from rag_eval.cli.parameters import (
     completed_metric,
     completion,
 )
-from rag_eval.options.declared import DIFFERENCE, FLAG, NAMES, NUMBER, SHARE, Option, declared
+from rag_eval.options.declared import FLAG, NAMES, SHARE, Option, declared
 from rag_eval.options.gate_types import PairedTestOptions
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -60,7 +60,7 @@ def flag_of(option: Option, **special: Any) -> Callable[[Any], Any]:
         told["type"] = click.Choice(kind.choices)
     elif kind is SHARE:
         told["type"] = A_SHARE
-    elif kind is NUMBER or kind is DIFFERENCE:
+    elif kind.in_percent:
         told["type"] = A_NUMBER
     elif int in kind.in_toml:
         told["type"] = float if float in kind.in_toml else int

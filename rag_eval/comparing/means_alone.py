@@ -8,9 +8,9 @@ from typing import Final
 
 from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
 from rag_eval.comparing.tested_changes import MetricChange
-from rag_eval.metrics.ids import DIAGNOSTIC_IDS
+from rag_eval.metrics.ids import COMPOSITE, DIAGNOSTIC_IDS
 from rag_eval.results.reading import MissingIdsError, ResultFile, SummaryAloneError
-from rag_eval.results.summaries import COMPOSITE, MeanChange, compare_files
+from rag_eval.results.summaries import MeanChange, compare_files
 from rag_eval.stats.moment_intervals import unbounded
 
 _NOT_GATING: Final = (*DIAGNOSTIC_IDS, COMPOSITE)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance
-from rag_eval.results.summaries import COMPOSITE, NOT_COMPARABLE
+from rag_eval.metrics.ids import COMPOSITE
+from rag_eval.results.summaries import NOT_COMPARABLE
 from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.dataset_hash import N_INPUTS, UNKNOWN
 from rag_eval.runs.scored_run import ScoredRun

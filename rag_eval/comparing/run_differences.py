@@ -11,11 +11,11 @@ import numpy as np
 from rag_eval.comparing.pairing import PASSED, RowTable
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.errors import glance
-from rag_eval.metrics.ids import DIAGNOSTIC_IDS, METRIC_IDS
+from rag_eval.metrics.ids import COMPOSITE, DIAGNOSTIC_IDS, METRIC_IDS
 from rag_eval.metrics.registry import place_of
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.regressions import unknown_settings
-from rag_eval.results.summaries import COMPOSITE, setting_differences, unsigned_notes
+from rag_eval.results.summaries import setting_differences, unsigned_notes
 from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId

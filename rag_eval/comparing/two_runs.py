@@ -25,14 +25,11 @@ from rag_eval.comparing.run_differences import (
 )
 from rag_eval.comparing.tested_changes import FamilyRule, MetricChange, Slice
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.metrics.ids import DIAGNOSTIC_IDS
+from rag_eval.metrics.ids import COMPOSITE, DIAGNOSTIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_or_column, place_of
 from rag_eval.plumbing.checked_values import from_zero
 from rag_eval.results.reading import MissingIdsError
-from rag_eval.results.summaries import (
-    COMPOSITE,
-    check_differences,
-)
+from rag_eval.results.summaries import check_differences
 from rag_eval.results.verdicts import NO_VERDICT
 from rag_eval.runs.run_files import RunSource, read_run, sources_of
 from rag_eval.runs.scored_run import ScoredRun

@@ -30,7 +30,7 @@ from rag_eval.gating.verdicts import (
     first_failure,
 )
 from rag_eval.metrics.registry import metric_or_column
-from rag_eval.plumbing.checked_values import from_zero, number, one_of, positive, share
+from rag_eval.plumbing.checked_values import from_zero, level, one_of, positive, share
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.reading import ResultFile
@@ -90,8 +90,7 @@ class GateOptions:
         found = _checked_margin(policy, margin, slices)
         _check_taken(policy, tolerance, max_null_rise, max_missing_rows)
         kept = Missing()
-        if not 0 < number(alpha, "alpha") < 0.5:
-            raise InputError(f"alpha must be above 0 and below 0.5, got {alpha:g}")
+        level(alpha, "alpha")
         return cls(
             policy=policy,
             margin=found,

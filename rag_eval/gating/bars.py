@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import apart
-from rag_eval.metrics.ids import is_scorer_id
+from rag_eval.metrics.ids import COMPOSITE, is_scorer_id
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.plumbing.checked_values import number, share
 from rag_eval.results.row import EvalResult
 from rag_eval.samples import MetricId, NullReason
-
-COMPOSITE: Final = "composite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

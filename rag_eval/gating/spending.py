@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rag_eval.errors import InputError
 from rag_eval.gating.verdicts import Spending
-from rag_eval.plumbing.checked_values import number
+from rag_eval.plumbing.checked_values import level
 from rag_eval.runs.baselines import setting_faults
 from rag_eval.runs.gate_numbers import take_gate_number
 from rag_eval.runs.run_records import RunRecord
@@ -59,8 +59,7 @@ def check_spending(policy: str, alpha: float) -> None:
     """Raise an error for a level, or a policy, that cannot be shared among gates."""
     if policy != "no-regression":
         raise InputError(f"policy {policy} takes no spend (--spend); use no-regression")
-    if not 0 < number(alpha, "alpha") < 0.5:
-        raise InputError(f"alpha must be above 0 and below 0.5, got {alpha:g}")
+    level(alpha, "alpha")
 
 
 def _start(store: RunStore, record: RunRecord, pin: str) -> RunRecord | None:

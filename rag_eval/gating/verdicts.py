@@ -11,11 +11,11 @@ from rag_eval.comparing.null_changes import NullChange
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.tested_changes import FamilyRule
 from rag_eval.gating.limits import GateOutcome
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.json_records import JsonRecord, record_json
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.faces import face
-from rag_eval.results.summaries import COMPOSITE
 from rag_eval.samples import Policy
 
 NO_BASELINE: Final = "no baseline to compare with"

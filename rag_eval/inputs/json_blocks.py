@@ -24,6 +24,7 @@ from rag_eval.kernels.columns import (
     GroundedColumns,
     SampleBatch,
     TextColumn,
+    ends_of,
 )
 from rag_eval.kernels.settings import DETECT
 
@@ -101,7 +102,7 @@ class ScannedLines(NamedTuple):
 
     def laid(self, texts: _Texts) -> TextColumn:
         """Texts end to end, as they are without escapes."""
-        offsets = _ends_of(texts.sizes)
+        offsets = ends_of(texts.sizes)
         data = np.empty(int(offsets[-1]), np.uint8)
         json_lines.lay_texts(self.lines, texts.begins, texts.lengths, offsets, data)
         return TextColumn(data, offsets)
@@ -117,7 +118,7 @@ class LineScanner:
             for key in keys[name]
         ]
         self._keys = np.frombuffer(b"".join(key for key, _ in named), np.uint8)
-        self._key_offsets = _ends_of(np.array([len(key) for key, _ in named], np.int64))
+        self._key_offsets = ends_of(np.array([len(key) for key, _ in named], np.int64))
         self._key_fields = np.array([field for _, field in named], np.uint8)
         # Scratch memory; each block takes what it needs.
         self._rows = np.empty((3, _MAX_ROWS), np.int64)
@@ -292,7 +293,7 @@ class JsonBlock:
         truths, row_truths = scanned.texts(_GROUND_TRUTH), no_texts
         if given is not None and needs.ground_truth:
             there = truths.sizes > 0
-            truths, row_truths = truths.those(there), _ends_of(there)
+            truths, row_truths = truths.those(there), ends_of(there)
         texts = [
             scanned.texts(_QUESTION) if needs.question else _NO_TEXTS,
             scanned.texts(_ANSWER) if needs.answer else _NO_TEXTS,
@@ -300,13 +301,13 @@ class JsonBlock:
             _Texts(*scanned.contexts) if needs.contexts else _NO_TEXTS,
         ]
         data, offsets = scanned.laid(_Texts(*map(np.concatenate, zip(*texts, strict=True))))
-        ends = _ends_of(np.array([len(column.sizes) for column in texts])).tolist()
+        ends = ends_of(np.array([len(column.sizes) for column in texts])).tolist()
         question, answer, ground_truth, contexts = (
             TextColumn(data, offsets[begin : end + 1]) for begin, end in pairwise(ends)
         )
         row_contexts = no_texts
         if needs.contexts:
-            row_contexts = _ends_of(scanned.places[_CONTEXTS, 1])
+            row_contexts = ends_of(scanned.places[_CONTEXTS, 1])
         grounded = None
         if given is not None:
             grounded = GroundedColumns(row_truths, given, np.full(n_rows, DETECT, np.int8))
@@ -321,13 +322,6 @@ class JsonBlock:
             grounded,
             needs.absent,
         )
-
-
-def _ends_of(sizes: npt.NDArray[Any]) -> _Places:
-    """Offsets of texts of these sizes, laid end to end; also of booleans."""
-    ends = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=ends[1:])
-    return ends
 
 
 # ------------------------------------------------------------------------------- simple objects

@@ -38,19 +38,19 @@ _decode = msgspec.json.Decoder().decode
 _decode_lines = msgspec.json.Decoder().decode_lines
 
 
-def json_blocks(file: ByteFile, name: str | Path, skip_rows: int = 0) -> RowBlocks:
+def json_blocks(file: ByteFile, name: str | Path) -> RowBlocks:
     """The rows of a file whose name ends in .json (an array) or not (lines), also packed."""
     read = array_blocks if plain_name(name).endswith(".json") else line_blocks
-    return read(file, skip_rows)
+    return read(file)
 
 
 # ---------------------------------------------------------------------------------- JSON lines
 
 
-def line_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
-    """The rows of JSON lines, from row ``skip_rows`` on; their fields are not looked at."""
+def line_blocks(file: ByteFile) -> RowBlocks:
+    """The rows of JSON lines; their fields are not looked at."""
     # Without fields no line is scanned.
-    return cast("RowBlocks", LineBlocks(file, skip_rows).blocks())
+    return cast("RowBlocks", LineBlocks(file).blocks())
 
 
 class LineBlocks:

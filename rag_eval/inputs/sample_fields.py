@@ -9,13 +9,11 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
-from rag_eval.inputs.samples import TEXT_FIELDS, SampleError, SampleLike
+from rag_eval.inputs.samples import SampleError, SampleLike
 from rag_eval.inputs.schemas.contexts import context_texts, truth_texts
+from rag_eval.inputs.schemas.maps import FIELDS
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import EvalSample
-
-# What every block has under our names, whatever its columns are called.
-_OWN_FIELDS = frozenset({*TEXT_FIELDS, "id", "metadata", "language"})
 
 
 def fields_of(sample: SampleLike, names: Iterable[str]) -> dict[str, Any]:
@@ -86,7 +84,7 @@ def plain_columns(block: SampleBlock, names: Sequence[str]) -> dict[str, list[An
 def sample_with(block: SampleBlock, index: int, names: Sequence[str]) -> SampleLike:
     """A row with some fields that may be columns beside it, under their camelCase names."""
     sample = block.sample(index)
-    others = [name for name in names if name not in _OWN_FIELDS]
+    others = [name for name in names if name not in FIELDS]
     if not others:
         return sample
     try:
@@ -105,7 +103,7 @@ def columns_named(names: Iterable[str]) -> list[str]:
 
 def _spellings(names: Iterable[str]) -> list[str]:
     """Names of columns that are not a field of every block, in either spelling."""
-    others = [name for name in names if name not in _OWN_FIELDS]
+    others = [name for name in names if name not in FIELDS]
     return list(dict.fromkeys(spelling for name in others for spelling in (name, camel_case(name))))
 
 

@@ -169,6 +169,13 @@ def _as_places(begins: bytes) -> npt.NDArray[np.int64]:
     return np.frombuffer(begins, np.int64).reshape(-1, 3)
 
 
+def ends_of(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Offsets of texts of these sizes, laid end to end; also of booleans."""
+    ends = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=ends[1:])
+    return ends
+
+
 class KeptRows(Sequence[Any]):
     """What the scores of rows are made of, as kernels kept it; a row is made an object on demand.
 

@@ -21,7 +21,7 @@ from rag_eval.kernels.settings import (
     language_number,
     overlap_arguments,
 )
-from rag_eval.metrics.ids import ALL_METRIC_IDS
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_NUMBERS
 from rag_eval.metrics.seven import OVERLAP_METRICS
 from rag_eval.plumbing.interrupts import interruptible
 from rag_eval.samples import MetricId, NullReason
@@ -46,7 +46,7 @@ def hash_seed() -> int:
 @functools.lru_cache(maxsize=64)
 def metric_numbers(metrics: tuple[MetricId, ...]) -> npt.NDArray[np.int64]:
     """The kernels' numbers of some metrics, the same in every profile; read-only."""
-    numbers = np.array([ALL_METRIC_IDS.index(metric) for metric in metrics], np.int64)
+    numbers = np.array([METRIC_NUMBERS[metric] for metric in metrics], np.int64)
     numbers.flags.writeable = False
     return numbers
 

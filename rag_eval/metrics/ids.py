@@ -26,6 +26,12 @@ DIAGNOSTIC_IDS: Final[tuple[MetricId, ...]] = (
     "unsupported_names",
 )
 ALL_METRIC_IDS: Final = METRIC_IDS + DIAGNOSTIC_IDS
+METRIC_NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
+"""How kernels call them."""
+OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
+"""Those that hold the sentences of the answer against the contexts."""
+COMPOSITE: Final = "composite"
+"""The composite score, where it stands beside metrics."""
 
 _KERNEL_METRICS: Final = frozenset(ALL_METRIC_IDS)
 

@@ -52,6 +52,8 @@ class Kind:
         A mapping of metrics, whose names are taken in either spelling.
     form : type or None
         A mapping with options of its own.
+    in_percent : bool
+        A command takes ``2%`` for 0.02, too.
     """
 
     words: str
@@ -61,6 +63,7 @@ class Kind:
     choices: tuple[str, ...] = ()
     by_metric: bool = False
     form: type | None = None
+    in_percent: bool = False
 
     def fits_toml(self, value: object) -> bool:
         """Whether a value of ``rag-eval.toml`` is of the right type; true is not a number."""
@@ -120,8 +123,8 @@ def _flag(value: Any, name: str) -> bool:
 
 ANY: Final = Kind("a Python object", ())
 FLAG: Final = Kind("true or false", (bool,), "", _flag)
-NUMBER: Final = Kind("a number", (int, float), "X", number)
-DIFFERENCE: Final = Kind("a number above 0", (int, float), "X", positive)
+NUMBER: Final = Kind("a number", (int, float), "X", number, in_percent=True)
+DIFFERENCE: Final = Kind("a number above 0", (int, float), "X", positive, in_percent=True)
 POSITIVE: Final = Kind("a number above 0", (int, float), "X", positive)
 FROM_ZERO: Final = Kind("a number of at least 0", (int, float), "X", from_zero)
 SHARE: Final = Kind("a number from 0 to 1", (int, float), "X", share)

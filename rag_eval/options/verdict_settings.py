@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rag_eval.errors import InputError
-from rag_eval.metrics.registry import metric_of_file
+from rag_eval.metrics.ids import COMPOSITE
+from rag_eval.metrics.registry import metric_or_column
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.plumbing.spelling import camel_case
@@ -52,8 +52,11 @@ class VerdictSettings:
         found = Fields(value, place)
         thresholds, weights = found.inner("thresholds"), found.inner("compositeWeights")
         return cls(
-            {_metric(name): thresholds.number_or_none(name) for name in thresholds.names()},
-            {_metric(name): weights.number(name) for name in weights.names()},
+            {
+                metric_or_column(name): thresholds.number_or_none(name)
+                for name in thresholds.names()
+            },
+            {metric_or_column(name): weights.number(name) for name in weights.names()},
             found.number_or_none("compositeThreshold"),
         )
 
@@ -72,7 +75,7 @@ class VerdictSettings:
     def threshold_differences(self, other: VerdictSettings) -> list[str]:
         """What else makes verdicts on rows incomparable."""
         ours, theirs = (
-            {**each.thresholds, "composite": each.composite_threshold} for each in (self, other)
+            {**each.thresholds, COMPOSITE: each.composite_threshold} for each in (self, other)
         )
         return _differences("threshold", ours, theirs, None)
 
@@ -93,10 +96,3 @@ def _differences(
 
 def _text(value: float | None) -> str:
     return "none" if value is None else f"{value:g}"
-
-
-def _metric(name: str) -> MetricId:
-    try:
-        return metric_of_file(name)
-    except InputError:
-        return name

@@ -73,6 +73,14 @@ def share(value: object, name: str) -> float:
     return found
 
 
+def level(value: object, name: str) -> float:
+    """``value`` as the share of wrong answers of a test, or an InputError that names it."""
+    found = number(value, name)
+    if not 0 < found < 0.5:
+        raise InputError(f"{name} must be above 0 and below 0.5, got {found:g}")
+    return found
+
+
 def flag(value: object, name: str) -> bool:
     """``value`` when it is true or false, or an InputError that names it."""
     if not isinstance(value, bool):

@@ -198,16 +198,6 @@ class OwnFile:
         else:
             os.replace(self.name, target, src_dir_fd=folder)
 
-    def chmod(self, mode: int) -> None:
-        """Change who may read and write it."""
-        handle = os.open(
-            self.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._folder.descriptor
-        )
-        try:
-            os.fchmod(handle, mode)
-        finally:
-            os.close(handle)
-
 
 def kind_of(mode: int) -> str:
     """``a symbolic link``: what a name stands for."""

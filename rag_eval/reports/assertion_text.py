@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rag_eval.gating.bars import COMPOSITE, BarOutcome
+from rag_eval.gating.bars import BarOutcome
+from rag_eval.metrics.ids import COMPOSITE, OF_ANSWER
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.row import EvalResult
@@ -20,7 +21,7 @@ _EXPLANATION_LIMIT: Final = 300
 _MOST_SENTENCES: Final = 5
 _MOST_SIGNALS: Final = 8
 # Metrics whose low scores are explained by sentences of the answer.
-_OF_ANSWER: Final = frozenset({"faithfulness", "hallucination_rate", COMPOSITE})
+_OF_ANSWER: Final = frozenset({*OF_ANSWER, COMPOSITE})
 _OF_TRUTH: Final = frozenset({"context_recall", COMPOSITE})
 
 

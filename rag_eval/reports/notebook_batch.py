@@ -14,6 +14,7 @@ import numpy as np
 
 from rag_eval.comparing.statuses import Status
 from rag_eval.errors import TextsNotKeptError
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports import notebook_elements as html
 from rag_eval.reports.figures import NONE, score_text, share_text, shown_name, signed_text
@@ -22,7 +23,6 @@ from rag_eval.reports.notebook_elements import Content
 from rag_eval.reports.page.charts import reach_of
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
-from rag_eval.results.summaries import COMPOSITE
 from rag_eval.runs.run_files import sample_of
 from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import Results

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from rag_eval.comparing.statuses import Status
 from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.reports.notebook_elements import mean_text, threshold_text
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.results.summaries import COMPOSITE
 from rag_eval.views.distributions import histograms
 from rag_eval.views.making import thresholds_of
 from rag_eval.views.run_view import Histogram

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from rag_eval.gating.limits import GateOutcome, no_gate_text, verdict_of
 from rag_eval.jobs.file_reports import RunReport, ScoreFileReport
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.console import print_line, print_parts, print_plain
 from rag_eval.reports.figures import number_text
@@ -30,7 +31,7 @@ def print_run(report: RunReport, console: Console) -> None:
     verdicts = None
     if report.gates:
         verdicts = {metric: _metric_verdict(report, metric) for metric in result.shown_aggregates}
-        verdicts["composite"] = verdict_of(
+        verdicts[COMPOSITE] = verdict_of(
             [gate for gate in report.gates if gate.gate == "min_pass_rate"]
         )
     table = RunTable(summary=result, thresholds=report.thresholds, verdicts=verdicts)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.reports.console import (
     UNBOUNDED,
     columns_of_numbers,
@@ -97,7 +98,7 @@ class RunTable:
         if self.verdicts is not None:
             table.add_column("verdict", no_wrap=True)
         for name, cells in rows:
-            if name == "composite":
+            if name == COMPOSITE:
                 table.add_section()
             row: list[str | Text] = [cells[column] for column in shown]
             if self.verdicts is not None:
@@ -114,7 +115,7 @@ class RunTable:
             else:
                 cells["threshold"] = limit_text(threshold)
             yield metric, cells
-        yield "composite", _cells(self.summary.composite_aggregate)
+        yield COMPOSITE, _cells(self.summary.composite_aggregate)
 
 
 def _cells(aggregate: Aggregate) -> dict[str, str]:

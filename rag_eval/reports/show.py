@@ -165,7 +165,7 @@ class _RowPage:
         gutter = Text(f"  {number:>3} ").append(f"{sign} {sentence.support:.2f}", style)
         gutter.append(f" {chunk:<4} ")
         self._wrapped(Text(plain_text(sentence.text, self._limit), style), gutter, len(gutter))
-        missing = missing_words(sentence, "context")
+        missing = missing_words(sentence)
         if missing:
             text = Text(plain_text("; ".join(missing), self._limit), "red")
             self._wrapped(text, " " * len(gutter), len(gutter))

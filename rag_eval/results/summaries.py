@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from rag_eval.errors import InputError, SignatureMismatchError
-from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.metrics.ids import COMPOSITE, METRIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_of_file, place_of
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature, signature_of
@@ -187,8 +187,6 @@ def _usual_place(metric: MetricId) -> tuple[tuple[int, int], str]:
 
 
 # ---------------------------------------------------------------------------------- comparing
-
-COMPOSITE: Final = "composite"
 
 
 @dataclass(frozen=True, slots=True)

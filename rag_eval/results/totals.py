@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rag_eval.kernels.exact_moments import ExactMoments
 from rag_eval.kernels.verdicts import verdicts_of
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.options.plan import Plan
 from rag_eval.results.aggregates import (
     CompositeAggregate,
@@ -339,7 +340,7 @@ class ScoreTotals:
                 metric: totals.to_dict()
                 for metric, totals in zip(self._plan.columns, self._columns, strict=True)
             },
-            "composite": self._composite.to_dict(),
+            COMPOSITE: self._composite.to_dict(),
         }
 
     @classmethod
@@ -349,7 +350,7 @@ class ScoreTotals:
         totals.n_rows = value["nRows"]
         totals.refusals = Refusals(*value["refusals"])
         totals._columns = [ColumnTotals.from_dict(value["metrics"][name]) for name in plan.columns]
-        totals._composite = ColumnTotals.from_dict(value["composite"])
+        totals._composite = ColumnTotals.from_dict(value[COMPOSITE])
         return totals
 
 

@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.metrics.ids import OF_ANSWER
 from rag_eval.options.plan import Plan
-from rag_eval.samples import MetricId, NullReason
+from rag_eval.samples import NullReason
 
 NO_VERDICT: Final = -1
 """In the place of a verdict: there is none, or a file does not say."""
@@ -38,7 +39,7 @@ class Refusals:
     ) -> None:
         """Look at some rows."""
         reasons = dict(zip(plan.columns, null_reasons.T, strict=True))
-        refused = next((reasons[name] == _REFUSAL for name in _OF_ANSWER if name in reasons), None)
+        refused = next((reasons[name] == _REFUSAL for name in OF_ANSWER if name in reasons), None)
         if refused is None or not refused.any():
             return
         self.n_rows += int(refused.sum())
@@ -65,4 +66,3 @@ class Refusals:
 
 
 _REFUSAL: Final = int(NullReason.REFUSAL)
-_OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")

@@ -15,7 +15,7 @@ import numpy as np
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import Evidence, GroundedDetails, Sentences
 from rag_eval.kernels.settings import SHIPPED_WEIGHTS, GroundedSettings
-from rag_eval.metrics.ids import ALL_METRIC_IDS
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_NUMBERS, OF_ANSWER
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.results import words_overlap
 from rag_eval.results.row import Refusal
@@ -46,8 +46,6 @@ SENTENCE_CUT: Final = 0.60
 
 REFUSED_ALTHOUGH: Final = "Refused although relevant contexts were retrieved"
 """The signal for an answer that declines although it need not."""
-_OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
-_NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
 
 
 class Cause(IntEnum):
@@ -132,15 +130,14 @@ _NO_WINDOW: Final = "no context shares its content words"
 _WINDOW: Final = (
     "best match in context %s, characters %s to %s, with %s %% of the sentence's content words"
 )
-_OPPOSED: Final = "the sentence says %s, the {} %s"
-_NO_NUMBERS: Final = "numbers in no {}: %s"
-_NO_NAMES: Final = "names in no {}: %s"
+_OPPOSED: Final = "the sentence says %s, the context %s"
+_NO_NUMBERS: Final = "numbers in no context: %s"
+_NO_NAMES: Final = "names in no context: %s"
 _FAR_NAMES: Final = "names far from each other: %s"
 PHRASES: Final = (
     *words_overlap.PHRASES,
     *("; ", _PAIR, _NO_WINDOW, _WINDOW),
-    *(words.format("context") for words in (_OPPOSED, _NO_NUMBERS, _NO_NAMES)),
-    _FAR_NAMES,
+    *(_OPPOSED, _NO_NUMBERS, _NO_NAMES, _FAR_NAMES),
 )
 """What is said of a sentence with too little support, in the order in which kernels know it."""
 
@@ -158,16 +155,16 @@ class Lacking(Protocol):
     def far_names(self) -> Sequence[tuple[str, str]]: ...
 
 
-def missing_words(found: Lacking, place: str) -> list[str]:
+def missing_words(found: Lacking) -> list[str]:
     """``the sentence says 50, the context 40``, ``numbers in no context: 7``, the same of names."""
     words, opposed, numbers = [], found.contradiction, found.missing_numbers
     if opposed is not None:
-        words.append(_OPPOSED.format(place) % opposed)
+        words.append(_OPPOSED % opposed)
         numbers = [number for number in numbers if number != opposed[0]]
     if numbers:
-        words.append(_NO_NUMBERS.format(place) % ", ".join(numbers))
+        words.append(_NO_NUMBERS % ", ".join(numbers))
     if found.missing_names:
-        words.append(_NO_NAMES.format(place) % ", ".join(found.missing_names))
+        words.append(_NO_NAMES % ", ".join(found.missing_names))
     if found.far_names:
         words.append(_FAR_NAMES % ", ".join(map(_PAIR.join, found.far_names)))
     return words
@@ -197,7 +194,7 @@ def _claims(sentences: Sentences, text: str) -> _Claims:
     for place, fields in enumerate(sentences):
         if fields[_SUPPORT] < SENTENCE_CUT and not fields[_NO_CLAIM]:
             found = Evidence._make(fields)
-            lacking = "; ".join([_window(found), *missing_words(found, "context")])
+            lacking = "; ".join([_window(found), *missing_words(found)])
             values = found.support, lacking
             low.append((place, values, text[slice(*found.span)], found.chunk))
     return _Claims(sentences, low)
@@ -415,7 +412,7 @@ def facts_of_rows(
 @lru_cache(64)
 def _sayers(metrics: tuple[MetricId, ...]) -> list[tuple[MetricId, int, _Say]]:
     """Each metric with its number and what tells of its score."""
-    return [(one, _NUMBERS[one], _EXPLAINED.get(one) or _diagnostic(one)) for one in metrics]
+    return [(one, METRIC_NUMBERS[one], _EXPLAINED.get(one) or _diagnostic(one)) for one in metrics]
 
 
 def _diagnostic_words(metric: MetricId) -> str:
@@ -430,7 +427,7 @@ def _diagnostic(metric: MetricId) -> _Say:
 
 def _null(metric: MetricId, cause: Cause, facts: RowFacts) -> Said:
     """What is said of a score that no counting gave."""
-    reason = NullReason(facts.details.reasons[_NUMBERS[metric]])
+    reason = NullReason(facts.details.reasons[METRIC_NUMBERS[metric]])
     refusal = facts.details.refusal
     words = _cause_words(metric, cause, reason, although=refusal is not None and refusal[1])
     signals = () if reason else ((_zero_kind(metric, cause), (), None, None, None),)
@@ -450,8 +447,8 @@ def _cause_words(metric: MetricId, cause: Cause, reason: NullReason, *, although
 def evidence_of(details: GroundedDetails, metrics: Iterable[MetricId]) -> Sequence[Evidence]:
     """The sentences that the first of some metrics was scored by; none where none was."""
     for metric in metrics:
-        cause = details.causes[_NUMBERS[metric]]
-        if metric in _OF_ANSWER:
+        cause = details.causes[METRIC_NUMBERS[metric]]
+        if metric in OF_ANSWER:
             if cause in (Cause.COUNTED, Cause.REFUSAL) and details.answer is not None:
                 return [*map(Evidence._make, details.answer)]
         elif cause == Cause.COUNTED and details.truth is not None:
@@ -476,7 +473,7 @@ def _null_parts(metric: MetricId, cause: Cause, facts: RowFacts) -> Parts | None
 
     The sentences of an answer that only refuses keep their evidence.
     """
-    if cause == Cause.REFUSAL and metric in _OF_ANSWER and facts.details.answer is not None:
+    if cause == Cause.REFUSAL and metric in OF_ANSWER and facts.details.answer is not None:
         return None, facts.answer_evidence.evidence, None
     if metric in ("context_relevance", "context_precision") and cause == Cause.NO_CONTEXT:
         return (0.0,) * facts.n_chunks, None, None

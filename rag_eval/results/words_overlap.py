@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import Evidence, RowDetails, Sentences, lacked_field
 from rag_eval.kernels.settings import OverlapSettings
-from rag_eval.metrics.ids import ALL_METRIC_IDS
+from rag_eval.metrics.ids import METRIC_NUMBERS
 from rag_eval.plumbing.javascript_numbers import shortest, three_decimals
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.row import EvalSignal, Losses, SentenceEvidence, Severity, Words
@@ -137,7 +137,6 @@ ABOUT_SENTENCE, ABOUT_SCORE, ABOUT_CONTEXTS, ABOUT_CONTEXT, ABOUT_CAUSE = range(
 """What kernels say signals are about; with the last of them and more, causes."""
 PHRASES: Final = (", ",)
 """Between the parts of a list."""
-_NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
 # Signals have limits of their own; thresholds do not move them.
 LOW_SUPPORT: Final = 0.3
 """Below it faithfulness warns of a sentence."""
@@ -226,7 +225,7 @@ _Say: TypeAlias = Callable[[RowFacts, float], Said]
 @lru_cache(64)
 def _sayers(metrics: tuple[MetricId, ...], absent: frozenset[str]) -> list[tuple[_Say, int]]:
     """What tells of the score of each metric, and the kernels' number of the metric."""
-    return [(_lacking(absent, one) or _EXPLAINED[one], _NUMBERS[one]) for one in metrics]
+    return [(_lacking(absent, one) or _EXPLAINED[one], METRIC_NUMBERS[one]) for one in metrics]
 
 
 def _lacking(absent: frozenset[str], metric: MetricId) -> _Say | None:

@@ -6,7 +6,6 @@ so a changed score is one line of a diff.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +20,6 @@ from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
 
 VERSION: Final = 1
-_BEGINS: Final = re.compile(rb'\A(\xef\xbb\xbf)?\s*\{\s*"baseline"\s*:')
-_HEAD_BYTES: Final = 256
 _VERDICTS: Final[Mapping[Any, int]] = {None: NO_VERDICT, False: 0, True: 1}
 
 

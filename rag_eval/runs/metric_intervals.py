@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.metrics.registry import bounds_of
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.score_rows import metadata_of
@@ -19,8 +20,6 @@ from rag_eval.stats.groups import group_numbers
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.mean_intervals import mean_interval
 from rag_eval.stats.moment_intervals import MeanMethod
-
-COMPOSITE = "composite"
 
 
 def mean_intervals(

@@ -14,12 +14,13 @@ import numpy.typing as npt
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock, values_or_metadata
 from rag_eval.kernels.verdicts import verdicts_of
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.row import ByMetric, sample_dict
 from rag_eval.results.score_rows import metadata_of
-from rag_eval.runs.metric_intervals import COMPOSITE, column_interval
+from rag_eval.runs.metric_intervals import column_interval
 from rag_eval.runs.run_files import known_verdicts, sample_of
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of

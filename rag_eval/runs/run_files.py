@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError, kind_of, suggestion
 from rag_eval.kernels.verdicts import verdicts_of
-from rag_eval.metrics.registry import higher_is_better, metric_of_file
+from rag_eval.metrics.registry import higher_is_better, metric_or_column
 from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.batch_reading import repeats_of
@@ -80,20 +80,13 @@ def read_run(
     MissingIdsError
         When rows have no ids, so that the run cannot be compared row by row.
     """
-    wanted = None if metrics is None else tuple(dict.fromkeys(map(_metric, metrics)))
+    wanted = None if metrics is None else tuple(dict.fromkeys(map(metric_or_column, metrics)))
     kept = tuple(dict.fromkeys([*columns, *optional_columns]))
     found = [
         _one_run(one, _Wanted(kept, frozenset(optional_columns), id_field, wanted, repeats))
         for one in sources_of(source)
     ]
     return found[0] if len(found) == 1 else joined(found)
-
-
-def _metric(name: str) -> MetricId:
-    try:
-        return metric_of_file(name)
-    except InputError:
-        return name  # a column of a table
 
 
 def sources_of(source: RunSource, what: str = "a run") -> list[Any]:

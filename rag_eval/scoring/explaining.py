@@ -18,7 +18,7 @@ from rag_eval.kernels.scoring import metric_numbers
 from rag_eval.kernels.settings import OverlapSettings, Settings
 from rag_eval.kernels.verdicts import verdicts_of
 from rag_eval.metrics.contract import Fields, Scored
-from rag_eval.metrics.ids import ALL_METRIC_IDS
+from rag_eval.metrics.ids import METRIC_NUMBERS
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature, signature_of
 from rag_eval.results import words_overlap
@@ -43,7 +43,6 @@ _RowDetails: TypeAlias = "tuple[RowFacts, str | None, Refusal | None]"
 
 _NO_COST: Final = CostTracker()
 _REASONS: Final = {reason.value: reason for reason in NullReason}
-_NUMBERS: Final = {metric: number for number, metric in enumerate(ALL_METRIC_IDS)}
 
 
 class Computed(NamedTuple):
@@ -120,7 +119,7 @@ class ScoredRow:
     def computed(self, metric: MetricId) -> Computed | None:
         """What kernels or a scorer computed for a metric, whoever scores it in the end."""
         if metric in self.plan.native_columns:
-            return _native(self.details, _NUMBERS[metric])
+            return _native(self.details, METRIC_NUMBERS[metric])
         found = self.found.get(metric)
         return None if found is None else Computed.of(found)
 
@@ -129,7 +128,7 @@ class ScoredRow:
         plan = self.plan
         if plan.native_columns == plan.columns:
             reasons = self.details.reasons
-            return [_REASONS[reasons[_NUMBERS[metric]]] for metric in plan.columns]
+            return [_REASONS[reasons[METRIC_NUMBERS[metric]]] for metric in plan.columns]
         computed = map(self.computed, plan.columns)
         return [NullReason.MEASURED if one is None else one.null_reason for one in computed]
 
@@ -375,7 +374,7 @@ def _scored_row(
     facts, language, refusal = details
     native, reasons = facts.details.scores, facts.details.reasons
     scores = {
-        metric: math.nan if reasons[number := _NUMBERS[metric]] else native[number]
+        metric: math.nan if reasons[number := METRIC_NUMBERS[metric]] else native[number]
         for metric in plan.native_columns
     }
     found: dict[MetricId, Scored] = {}

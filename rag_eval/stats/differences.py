@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import number, positive
+from rag_eval.plumbing.checked_values import level, positive
 from rag_eval.stats.arrays import Floats
 from rag_eval.stats.distributions import t_quantile
 from rag_eval.stats.groups import cluster_numbers, group_sums, without_rounding
@@ -125,8 +125,7 @@ def difference_lower_bound(
     for ``plus_two``; of clusters it takes the jackknife's pseudo-values, with and without two more,
     and the lower bound.
     """
-    if not 0 < number(alpha, "alpha") < 0.5:
-        raise InputError(f"alpha must be above 0 and below 0.5, got {alpha:g}")
+    level(alpha, "alpha")
     if largest is not None:
         positive(largest, "largest")
     rows, clustered = _rows(differences, clusters), clusters is not None

@@ -139,8 +139,6 @@ OWNERS = {
     "test_regtrace_golden_set": ["regtrace.validate_golden_set"],
 }
 
-STATISTICS = "statistics over rows, runs and repeats: the library has none of them yet"
-RUNS = "comparing a run with an earlier one by that tool's rules: not in the library yet"
 CONFIG = "that tool's own configuration file; ours is rag-eval.toml"
 
 NOT_PORTED = {

@@ -28,11 +28,11 @@ from rag_eval.gating.verdicts import (
     FalseAlarmRate,
     Finding,
 )
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.javascript_numbers import fixed_number
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.regressions import mean_regression
-from rag_eval.results.summaries import COMPOSITE
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.scorers.omk.layers import GATE

@@ -271,7 +271,7 @@ class ArrowBlock:
                 return self._pack_samples(needs, doubtful)  # lists, and each has to be of one
             batch = overlap_batch(parts, needs, doubtful)
         else:
-            batch = grounded_batch(parts, needs, doubtful)
+            batch = grounded_batch(parts, doubtful)
         self._raise_first(np.flatnonzero(doubtful), needs)
         return batch
 

@@ -18,18 +18,11 @@ from rag_eval.inputs.arrow.arrays import (
     Places,
     is_list,
 )
-from rag_eval.inputs.arrow.texts import (
-    Rows,
-    TextLists,
-    Texts,
-    as_places,
-    ends_of,
-    text_lists_of,
-    texts_of,
-)
+from rag_eval.inputs.arrow.texts import Rows, TextLists, Texts, as_places, text_lists_of, texts_of
 from rag_eval.inputs.arrow.values import Reader, TextReader, value_reader
 from rag_eval.inputs.samples import TEXT_FIELDS
 from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
+from rag_eval.kernels.columns import ends_of
 
 # What one text of a list counts besides its bytes: lists may hold any number of empty ones.
 _ITEM_BYTES: Final = 1

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.arrow.arrays import Bools, Places
-from rag_eval.inputs.arrow.texts import Rows, TextLists, Texts, ends_of, first_invalid, no_texts
+from rag_eval.inputs.arrow.texts import Rows, TextLists, Texts, first_invalid, no_texts
 from rag_eval.inputs.arrow.values import as_str
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.columns import (
@@ -21,6 +21,7 @@ from rag_eval.kernels.columns import (
     GroundedColumns,
     SampleBatch,
     TextColumn,
+    ends_of,
 )
 from rag_eval.kernels.languages import language_code
 from rag_eval.kernels.settings import DETECT, language_number
@@ -136,7 +137,7 @@ def overlap_batch(parts: Mapping[str, Part], needs: FieldNeeds, doubtful: Bools)
     )
 
 
-def grounded_batch(parts: Mapping[str, Part], needs: FieldNeeds, doubtful: Bools) -> SampleBatch:
+def grounded_batch(parts: Mapping[str, Part], doubtful: Bools) -> SampleBatch:
     """The batch of the grounded profile; rows that may have a fault are marked."""
     n_rows = len(doubtful)
     given = np.zeros(n_rows, np.uint8)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from rag_eval._native import arrow_texts
 from rag_eval.inputs.arrow.arrays import ArrowPath, Bools, Bytes, Cells, Places, is_list, item_cells
-from rag_eval.kernels.columns import TextColumn
+from rag_eval.kernels.columns import TextColumn, ends_of
 
 #: Some rows of a batch, in order or picked.
 Rows: TypeAlias = range | Places
@@ -166,13 +165,6 @@ _VIEW: Final = np.dtype("V16")
 def as_places(rows: Rows) -> Places:
     """Rows as an array."""
     return np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
-
-
-def ends_of(lengths: npt.NDArray[Any]) -> Places:
-    """Offsets of texts of these lengths, laid end to end; also of booleans."""
-    ends = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=ends[1:])
-    return ends
 
 
 def both_valid(left: Bools | None, right: Bools | None) -> Bools | None:

@@ -10,16 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError, suggestion
+from rag_eval.inputs.samples import TEXT_FIELDS
 from rag_eval.inputs.schemas.chats import LISTS, chat_paths, turn_members
 from rag_eval.inputs.schemas.contexts import TEXT_PATHS, context_texts
-from rag_eval.inputs.schemas.maps import (
-    FIELDS,
-    TEXT_FIELDS,
-    FieldMap,
-    FirstRows,
-    shown_name,
-    spellings,
-)
+from rag_eval.inputs.schemas.maps import FIELDS, FieldMap, FirstRows, shown_name, spellings
 from rag_eval.inputs.schemas.paths import (
     EACH,
     listed_path,

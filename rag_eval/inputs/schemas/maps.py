@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from rag_eval.inputs.samples import TEXT_FIELDS
 from rag_eval.inputs.schemas.contexts import (
     TEXT_PATHS,
     context_texts,
@@ -16,7 +17,6 @@ from rag_eval.inputs.schemas.contexts import (
 )
 from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
 
-TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
 FIELDS: Final = (*TEXT_FIELDS, "id", "language", "metadata")
 
 _DROPPED: Final = ""

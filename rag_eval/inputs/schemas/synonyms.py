@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from rag_eval.inputs.schemas.maps import FIELDS, TEXT_FIELDS
+from rag_eval.inputs.samples import TEXT_FIELDS
+from rag_eval.inputs.schemas.maps import FIELDS
 from rag_eval.inputs.schemas.tools import SHAPES
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from rag_eval._version import __version__
 from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.reports.page.row_detail import value_text
 from rag_eval.reports.page.row_list import anchors_by_id, row_list
@@ -84,7 +85,7 @@ def page_html(
     if not any(one["movements"] for one in compared):
         absent.add("differences")
     links = [(name.title(), name) for name in sections if name not in absent]
-    columns = ("number", "id", "question", *metrics, "composite")
+    columns = ("number", "id", "question", *metrics, COMPOSITE)
     columns += (*(["change"] if listed.has_changes else []), "status")
     name = {"run": "RAG evaluation", "compare": "Comparison", "gate": "Gate"}[kind]
     return str(

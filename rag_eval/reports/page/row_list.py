@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.reports.figures import score_text, shown_name
 from rag_eval.reports.page.nearest import stop_words
 from rag_eval.reports.page.packing import packed, packed_in_order
 from rag_eval.reports.page.row_data import AnyScore, encoded, number, row_data, scores_of
 from rag_eval.reports.page.row_detail import LONG, SHORT, Limits, RowTexts, detail_parts
 from rag_eval.reports.page.templating import rendered
-from rag_eval.results.summaries import COMPOSITE
 from rag_eval.samples import MetricId
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.sentences import RowSentences, sentences_of_rows

@@ -13,11 +13,11 @@ from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import RagEvalError
 from rag_eval.metrics.catalogue import entry_of
+from rag_eval.metrics.ids import COMPOSITE
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports.figures import score_text, shown_name
 from rag_eval.reports.page.charts import BarChart, difference_chart, score_chart, spans
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
-from rag_eval.results.summaries import COMPOSITE
 from rag_eval.samples import MetricId
 from rag_eval.views.run_view import RunView
 
