@@ -23,8 +23,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import ByteFile
 from rag_eval.inputs.csv_files import CellReader, CsvRow, PeekedRows, cell_blocks, check_header
 from rag_eval.inputs.row_blocks import RowBlocks
-from rag_eval.inputs.schemas.fields import listed
-from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
+from rag_eval.inputs.schemas.maps import FieldMap, FirstRows, listed
 from rag_eval.plumbing.extras import package
 
 _MOST_ROWS: Final = 1 << 20  # of a sheet, as Excel has it

@@ -30,15 +30,9 @@ from rag_eval.inputs.named_files import (
     total_size,
 )
 from rag_eval.inputs.row_blocks import RowBlock
+from rag_eval.inputs.sample_fields import split_gold
 from rag_eval.inputs.samples import TEXT_FIELDS
-from rag_eval.inputs.schemas.fields import (
-    FieldMap,
-    FirstRows,
-    column_map,
-    field_map,
-    paths_of_rows,
-    split_gold,
-)
+from rag_eval.inputs.schemas.fields import FieldMap, FirstRows, column_map, field_map, paths_of_rows
 from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.inputs.wanted_columns import check_columns, check_keys
 from rag_eval.plumbing.descriptors import is_standard_input

@@ -13,7 +13,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.arrow.arrays import open_arrow
 from rag_eval.inputs.arrow.blocks import ArrowBlock, arrow_blocks, check_truths
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ROW_OPTION
-from rag_eval.inputs.schemas.fields import split_gold
+from rag_eval.inputs.sample_fields import split_gold
 from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
 from rag_eval.inputs.wanted_columns import check_columns
 from rag_eval.plumbing.extras import pyarrow

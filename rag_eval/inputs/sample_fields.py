@@ -296,3 +296,27 @@ def field_columns(block: SampleBlock, names: Sequence[str]) -> FieldColumns:
         rows = block_fields(block, names)
         columns = {name: [row.get(name) for row in rows] for name in names}
     return FieldColumns(len(block), columns)
+
+
+def split_gold(value: Any, separator: str) -> Any:
+    """A text of several ground truths -> the list of them.
+
+    Parameters
+    ----------
+    value : str or other
+        Anything but a text is returned as it is.
+    separator : str
+        What is between two ground truths, such as ``|``; not empty.
+
+    Returns
+    -------
+    list of str, str or other
+        The parts without surrounding space, empty ones left out; the text itself, so stripped,
+        when there are not two of them.
+    """
+    if not separator:
+        raise InputError("the separator of ground truths must not be empty")
+    if not isinstance(value, str):
+        return value
+    parts = [part for piece in value.split(separator) if (part := piece.strip())]
+    return parts if len(parts) > 1 else "".join(parts)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from rag_eval.errors import InputError, suggestion
-from rag_eval.inputs.schemas.fields import listed
+from rag_eval.inputs.schemas.maps import listed
 from rag_eval.inputs.schemas.paths import EACH
 
 _METADATA: Final = "metadata."

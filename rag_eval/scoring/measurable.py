@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError, NotMeasuredError
 from rag_eval.inputs.samples import TEXT_FIELDS
-from rag_eval.inputs.schemas.fields import listed
-from rag_eval.inputs.schemas.maps import FieldMap, FoundFields
+from rag_eval.inputs.schemas.maps import FieldMap, FoundFields, listed
 from rag_eval.inputs.schemas.synonyms import meaning_of, spelled, sure_names
 from rag_eval.metrics.contract import Metric
 from rag_eval.metrics.registry import to_metric_id

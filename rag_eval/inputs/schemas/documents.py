@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.schemas.fields import field_map, listed, paths_of_rows
+from rag_eval.inputs.schemas.fields import field_map, paths_of_rows
+from rag_eval.inputs.schemas.maps import listed
 from rag_eval.inputs.schemas.paths import value_at
 from rag_eval.inputs.schemas.tools import ANSWER_ASSERTIONS
 from rag_eval.plumbing.spelling import counted

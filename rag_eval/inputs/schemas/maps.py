@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -21,6 +21,7 @@ FIELDS: Final = (*TEXT_FIELDS, "id", "language", "metadata")
 
 _DROPPED: Final = ""
 _LONGEST_SHOWN: Final = 60
+_MOST_SHOWN: Final = 20
 # A column of objects, and their member with the text.
 _OF_OBJECTS: Final = re.compile(
     rf"([^\[\]]+)\[\]\.(?:{'|'.join(map(re.escape, TEXT_PATHS))})"
@@ -220,3 +221,11 @@ def shown_name(name: str) -> str:
     """The name of a column for a message: on one line, of a long one the beginning."""
     shown = name if name.isprintable() else repr(name)[1:-1]
     return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+
+
+def listed(names: Iterable[str], separator: str = ", ") -> str:
+    """Names for a message, of many the first."""
+    every = list(names)
+    more = len(every) - _MOST_SHOWN
+    shown = separator.join(map(shown_name, every[:_MOST_SHOWN]))
+    return (shown + (f" and {more} more" if more > 0 else "")) or "nothing"

@@ -19,14 +19,9 @@ from hypothesis import strategies as st
 
 import rag_eval
 from rag_eval.errors import InputError
+from rag_eval.inputs.sample_fields import split_gold
 from rag_eval.inputs.schemas.documents import rows_of_document
-from rag_eval.inputs.schemas.fields import (
-    SCHEMA_NAMES,
-    FieldMap,
-    field_map,
-    paths_of_rows,
-    split_gold,
-)
+from rag_eval.inputs.schemas.fields import SCHEMA_NAMES, FieldMap, field_map, paths_of_rows
 from rag_eval.inputs.schemas.maps import FIELDS, TEXT_FIELDS, with_texts
 from rag_eval.inputs.schemas.paths import listed_path
 from rag_eval.inputs.schemas.tools import SHAPES
