@@ -77,7 +77,8 @@ OF_ROOMS = {"cli": COMMAND_LINE, "reports": COMMAND_LINE, "pytest_plugin": {"pyt
 
 NATIVE_DOORS = {
     "": "a broken build fails at once",
-    "inputs.arrow.arrays": "the reader of Arrow streams",
+    "inputs.arrow.arrays": "opens streams and arrays of any Arrow library",
+    "inputs.arrow.cells": "checks each place of a column",
     "inputs.arrow.texts": "texts gathered and checked before any kernel sees them",
     "inputs.json_blocks": "lines scanned before any row is decoded",
     "kernels.exact_moments": "sums without rounding",

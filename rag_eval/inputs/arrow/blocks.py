@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.arrow.arrays import ArrowSource, Bools, Places
+from rag_eval.inputs.arrow.arrays import ArrowSource
+from rag_eval.inputs.arrow.cells import Bools, Places
 from rag_eval.inputs.arrow.field_columns import FieldPath, FieldTable, OddColumn
 from rag_eval.inputs.arrow.packing import Part, grounded_batch, overlap_batch, part_of
 from rag_eval.inputs.arrow.texts import Rows, as_places, first_invalid

@@ -9,15 +9,8 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.arrow.arrays import (
-    ArrowBatch,
-    ArrowPath,
-    ArrowSource,
-    Bools,
-    Cells,
-    Places,
-    is_list,
-)
+from rag_eval.inputs.arrow.arrays import ArrowBatch, ArrowPath, ArrowSource
+from rag_eval.inputs.arrow.cells import Bools, Cells, Places, is_list
 from rag_eval.inputs.arrow.texts import Rows, TextLists, Texts, as_places, text_lists_of, texts_of
 from rag_eval.inputs.arrow.values import Reader, TextReader, value_reader
 from rag_eval.inputs.samples import TEXT_FIELDS

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.arrow.arrays import Bools, Places
+from rag_eval.inputs.arrow.cells import Bools, Places
 from rag_eval.inputs.arrow.texts import Rows, TextLists, Texts, first_invalid, no_texts
 from rag_eval.inputs.arrow.values import as_str
 from rag_eval.inputs.samples import FieldNeeds

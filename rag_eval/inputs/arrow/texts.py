@@ -7,7 +7,8 @@ from typing import Final, Protocol, TypeAlias
 import numpy as np
 
 from rag_eval._native import arrow_texts
-from rag_eval.inputs.arrow.arrays import ArrowPath, Bools, Bytes, Cells, Places, is_list, item_cells
+from rag_eval.inputs.arrow.arrays import ArrowPath, item_cells
+from rag_eval.inputs.arrow.cells import Bools, Bytes, Cells, Places, is_list
 from rag_eval.kernels.columns import TextColumn, ends_of
 
 #: Some rows of a batch, in order or picked.

@@ -11,15 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.arrow.arrays import (
-    ArrowPath,
-    Cells,
-    is_list,
-    is_map,
-    is_struct,
-    item_cells,
-    type_name,
-)
+from rag_eval.inputs.arrow.arrays import ArrowPath, item_cells
+from rag_eval.inputs.arrow.cells import Cells, is_list, is_map, is_struct, type_name
 from rag_eval.inputs.arrow.texts import Rows, Texts, as_places, texts_of
 
 Reader = Callable[[int], Any]
