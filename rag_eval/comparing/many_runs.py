@@ -25,7 +25,7 @@ from rag_eval.comparing.pairing import (
     row_means,
     row_values,
 )
-from rag_eval.comparing.run_differences import differences_of
+from rag_eval.comparing.run_differences import OTHER_DATASETS, differences_of
 from rag_eval.comparing.tested_changes import Slice
 from rag_eval.comparing.two_runs import (
     falling_of,
@@ -367,5 +367,5 @@ def _notes(
         )
     hashes = {run.dataset_hash for run in runs} - {None}
     if len(hashes) > 1:
-        notes.append("the runs use different datasets; only rows with the same id are compared")
+        notes.append(OTHER_DATASETS)
     return notes

@@ -25,6 +25,8 @@ _MOST_EDITED: Final = 5
 # Sums of shares may end a rounding error outside 0 to 1.
 _SLACK: Final = 1e-6
 
+OTHER_DATASETS: Final = "the runs use different datasets; only rows with the same id are compared"
+
 
 def weight_differences(old: ScoredRun, new: ScoredRun) -> list[str]:
     """Weights that differ, and so make composite scores incomparable."""
@@ -87,7 +89,7 @@ def setting_notes(
         )
     hashes = {old.dataset_hash, new.dataset_hash}
     if None not in hashes and len(hashes) > 1:
-        notes.append("the runs use different datasets; only rows with the same id are compared")
+        notes.append(OTHER_DATASETS)
     if blind := [run.name for run in (old, new) if run.digests is None]:
         who = "the runs do" if len(blind) == 2 else f"{blind[0]} does"
         notes.append(

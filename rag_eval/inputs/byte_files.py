@@ -27,7 +27,7 @@ CHUNK_BYTES: Final = 1 << 20
 MAX_ROW_BYTES: Final = 256 << 20
 ROW_OPTION: Final = "--max-row-bytes (in Python: max_row_bytes)"
 _ROWS_OF_WHOLE: Final = 4
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
 
 # A file that is held as a whole may unpack to so much, or to so many times its size: texts that
 # repeat themselves reach 50, and a few bytes of zeros could ask for all memory there is.
@@ -147,7 +147,7 @@ class ByteFile:
                     rest, n_rest = [], 0
                 if len(line) > self.max_row_bytes:
                     raise self.too_long(n_lines)
-                yield line if n_lines > 1 else line.removeprefix(_BOM)
+                yield line if n_lines > 1 else line.removeprefix(BOM)
             if last:
                 rest.append(last)
                 n_rest += len(last)
@@ -155,7 +155,7 @@ class ByteFile:
                 raise self.too_long(n_lines + 1)
         if n_rest:
             line = b"".join(rest)
-            yield line if n_lines else line.removeprefix(_BOM)
+            yield line if n_lines else line.removeprefix(BOM)
 
     def content(self) -> bytes:
         """The rest of the file, without a byte order mark.
@@ -173,7 +173,7 @@ class ByteFile:
             chunks.append(chunk)
             n_bytes += len(chunk)
             self.check_held(n_bytes, packed_bytes)
-        return b"".join(chunks).removeprefix(_BOM)
+        return b"".join(chunks).removeprefix(BOM)
 
     def check_held(self, n_bytes: int, packed_bytes: int | None) -> None:
         """Raise an error if the content is too large: a small packed file cannot fill memory.

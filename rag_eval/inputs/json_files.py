@@ -12,7 +12,7 @@ import msgspec
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
-from rag_eval.inputs.byte_files import ByteFile, plain_name
+from rag_eval.inputs.byte_files import BOM, ByteFile, plain_name
 from rag_eval.inputs.json_blocks import JsonBlock, LineScanner, count_objects
 from rag_eval.inputs.json_faults import (
     FAULTY,
@@ -30,7 +30,6 @@ from rag_eval.plumbing import json_text
 
 LineRows: TypeAlias = Generator[RowBlock | JsonBlock, None, None]
 
-_BOM: Final = b"\xef\xbb\xbf"
 _MAX_ROWS: Final = 1024
 _OF_LINES: Final = re.compile(r"\.(?:jsonl|ndjson)(?=(?:\.gz|\.zst)?$)", re.IGNORECASE)
 
@@ -126,7 +125,7 @@ class _LineReader:
 
     def blocks(self, buffer: bytearray, end: int) -> LineRows:
         """The rows in the first bytes of the buffer, which end with a line."""
-        begin = 3 if self._line == 0 and buffer.startswith(_BOM) else 0
+        begin = 3 if self._line == 0 and buffer.startswith(BOM) else 0
         if self.scanner is not None and self._row >= self._skip_rows:
             begin = yield from self._scanned_blocks(self.scanner, buffer, begin, end)
         rows = self._plain_rows(buffer, begin, end)
@@ -319,7 +318,7 @@ def _rows_inside(document: dict[str, Any], file: ByteFile) -> Any:
 def _lines_of_objects(data: bytes) -> list[Any] | None:
     """The objects of JSON lines; None for anything else."""
     try:
-        rows = [loads(line) for line in data.removeprefix(_BOM).splitlines() if line.strip()]
+        rows = [loads(line) for line in data.removeprefix(BOM).splitlines() if line.strip()]
     except (ValueError, RecursionError):
         return None
     return rows if all(isinstance(row, dict) for row in rows) else None

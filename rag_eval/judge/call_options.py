@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.plumbing.checked_values import from_zero, whole_from_one
+from rag_eval.plumbing.checked_values import flag, from_zero, whole_from_one
 from rag_eval.plumbing.json_text import is_deeper
 
 DEFAULT: Final = "default"
@@ -118,12 +118,6 @@ def _effort(value: object, name: str) -> str:
     return value
 
 
-def _flag(value: object, name: str) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"{name} must be true or false, got {glance(value)}")
-    return value
-
-
 def _body(value: object, name: str) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InputError(f"{name} must be a table of parameters, got {glance(value)}")
@@ -151,7 +145,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     "temperature": _temperature,
     "seed": _seed,
     "reasoning_effort": _effort,
-    "structured": _flag,
+    "structured": flag,
     "extra_body": _body,
     "extra_headers": checked_headers,
 }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.inputs.byte_files import plain_name, source_name
+from rag_eval.inputs.byte_files import BOM, plain_name, source_name
 from rag_eval.inputs.tables import table_rows
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.csv_cells import guarded_cell
@@ -139,7 +139,7 @@ def write_draw(
         for place, row in enumerate(_rows(draw, id_field))
     ]
     # Without a byte order mark, spreadsheets assume the code page of the machine.
-    packed = b"\xef\xbb\xbf" + _csv_bytes([*columns, *texts], rows, target) if is_csv else b""
+    packed = BOM + _csv_bytes([*columns, *texts], rows, target) if is_csv else b""
     with atomic_file(target) as file:
         if is_csv:
             file.write(packed)

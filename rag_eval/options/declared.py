@@ -16,6 +16,7 @@ from typing import Any, Final
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.plumbing.checked_values import (
+    flag,
     from_zero,
     number,
     one_of,
@@ -114,15 +115,8 @@ def _names(value: Any, name: str) -> tuple[str, ...]:
     return names
 
 
-def _flag(value: Any, name: str) -> bool:
-    # Those of NumPy are no bool of Python: ``numpy.bool``, or ``bool_`` before NumPy 2.
-    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
-        return bool(value)
-    raise InputError(f"{name} must be true or false, got {glance(value)}")
-
-
 ANY: Final = Kind("a Python object", ())
-FLAG: Final = Kind("true or false", (bool,), "", _flag)
+FLAG: Final = Kind("true or false", (bool,), "", flag)
 NUMBER: Final = Kind("a number", (int, float), "X", number, in_percent=True)
 DIFFERENCE: Final = Kind("a number above 0", (int, float), "X", positive, in_percent=True)
 POSITIVE: Final = Kind("a number above 0", (int, float), "X", positive)

@@ -83,9 +83,10 @@ def level(value: object, name: str) -> float:
 
 def flag(value: object, name: str) -> bool:
     """``value`` when it is true or false, or an InputError that names it."""
-    if not isinstance(value, bool):
-        raise InputError(f"{name} must be true or false, got {type(value).__name__}")
-    return value
+    # Those of NumPy are no bool of Python: ``numpy.bool``, or ``bool_`` before NumPy 2.
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise InputError(f"{name} must be true or false, got {glance(value)}")
 
 
 def one_of(value: object, name: str, choices: tuple[str, ...]) -> str:

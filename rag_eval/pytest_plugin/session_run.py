@@ -10,13 +10,12 @@ from typing import Any, Final
 from rag_eval.errors import SignatureMismatchError
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options.signature import Signature
-from rag_eval.results.verdicts import NO_VERDICT
+from rag_eval.results.verdicts import NO_VERDICT, VERDICT_NUMBERS
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
 
 SESSION: Final = "this session"
 _REMEDY: Final = "they cannot be part of one run; exclude one of them with record=False"
-_VERDICTS: Final[Mapping[bool | None, int]] = {None: NO_VERDICT, False: 0, True: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +72,7 @@ def session_run(records: Iterable[Recorded]) -> ScoredRun:
                 score, reason, passed, judging = row.metrics[name]
                 scores[place, column] = np.nan if score is None else score
                 reasons[place, column] = reason
-                verdicts[place, column] = _VERDICTS[passed]
+                verdicts[place, column] = VERDICT_NUMBERS[passed]
                 judged[judging] += 1
     composite = [np.nan if row.composite is None else row.composite for row in merged]
     return ScoredRun(

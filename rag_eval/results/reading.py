@@ -16,13 +16,13 @@ import msgspec
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import ByteFile, file_bytes, opened_bytes, plain_name, source_name
 from rag_eval.inputs.file_states import unchanged
+from rag_eval.inputs.named_files import COLUMNS
 from rag_eval.inputs.schemas.synonyms import meaning_of
 from rag_eval.inputs.tables import rows_of, table_rows
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.descriptors import descriptor_of, is_standard_input
 
-COLUMN_FILES: Final = (".parquet", ".arrow", ".feather")
 _TABLE_FILES: Final = (".jsonl", ".ndjson", ".csv")
 HOW_TO: Final = "to write a result file: rag-eval run DATA --output results.json"
 
@@ -128,12 +128,12 @@ class ResultFile:
     @property
     def is_columns(self) -> bool:
         """A file of Parquet or Arrow."""
-        return self._is_named(COLUMN_FILES)
+        return self._is_named(COLUMNS)
 
     @property
     def may_say_more(self) -> bool:
         """Whether its name allows more than rows."""
-        return not self._is_named((*COLUMN_FILES, *_TABLE_FILES))
+        return not self._is_named((*COLUMNS, *_TABLE_FILES))
 
     def _is_named(self, endings: tuple[str, ...]) -> bool:
         given = self._given

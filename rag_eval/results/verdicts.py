@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,7 @@ from rag_eval.samples import NullReason
 
 NO_VERDICT: Final = -1
 """In the place of a verdict: there is none, or a file does not say."""
+VERDICT_NUMBERS: Final[Mapping[bool | None, int]] = {None: NO_VERDICT, False: 0, True: 1}
 
 
 @dataclass(slots=True)

@@ -20,7 +20,6 @@ from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
 
 VERSION: Final = 1
-_VERDICTS: Final[Mapping[Any, int]] = {None: NO_VERDICT, False: 0, True: 1}
 
 
 def write_baseline_file(run: ScoredRun, path: str | Path) -> None:

@@ -25,6 +25,8 @@ from rag_eval.scoring.explaining import LazyMetrics
 from rag_eval.views.texts import contexts_of, fields_of, text_of, truths_of
 
 Level: TypeAlias = Literal["supported", "weak", "unsupported"]
+LEVELS: Final[dict[Level, int]] = {"supported": 0, "weak": 1, "unsupported": 2}
+"""The best first."""
 
 # Below the cut of the grounded profile a sentence counts as not supported; below this hardly a word
 # of it is in the contexts.

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from rag_eval.views.sentences import Level, SentenceView
+from rag_eval.views.sentences import LEVELS, Level, SentenceView
 
 # A piece that is in more windows names only the first ones.
 _MOST_KEYS: Final = 20
 _LEAST_SHARE: Final = 20
-_RANKS: Final[dict[Level, int]] = {"supported": 0, "weak": 1, "unsupported": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ def _split(
             starting.append(touching[following].key)
             following += 1
         anchor = f"{prefix}-{low}" if starting else None
-        level = min((w.level for w in active), key=_RANKS.__getitem__, default=None)
+        level = min((w.level for w in active), key=LEVELS.__getitem__, default=None)
         keys = tuple(window.key for window in active[:_MOST_KEYS])
         yield ChunkPiece(text[low:high], level, keys, anchor), starting
 

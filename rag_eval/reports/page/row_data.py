@@ -29,13 +29,12 @@ from rag_eval.results.words_overlap import Said, SaidSignal, filled
 from rag_eval.scoring.explaining import LazyMetrics, MetricScore
 from rag_eval.views.findings import gravest_first
 from rag_eval.views.run_view import ViewedRow
-from rag_eval.views.sentences import RowSentences, SentenceView
+from rag_eval.views.sentences import LEVELS, RowSentences, SentenceView
 from rag_eval.views.texts import null_text
 
 _Shown: TypeAlias = str | tuple[str, int]
 """A text, or its beginning and the number of characters that follow."""
 
-_LEVELS: Final = {"supported": 0, "weak": 1, "unsupported": 2}
 # Characters around a passage that are shown with it.
 _AROUND: Final = 90
 _ENCODER: Final = msgspec.json.Encoder()
@@ -140,7 +139,7 @@ def _contexts(
 
 def _sentence(view: SentenceView) -> tuple[Any, ...]:
     _, span, support, level, chunk, window, *_ = view
-    shown = *span, _score(support), _LEVELS[level], chunk
+    shown = *span, _score(support), LEVELS[level], chunk
     return shown if window is None else (*shown, *window)
 
 

@@ -76,7 +76,7 @@ def test_a_missing_output_is_refused_and_a_missing_input_is_empty() -> None:
 
 def test_an_option_must_be_true_or_false() -> None:
     for create in (create_content_similarity_scorer, BY_ID["mastra.content_similarity"].create):
-        with pytest.raises(InputError, match="ignore_case must be true or false, got str"):
+        with pytest.raises(InputError, match="ignore_case must be true or false, got 'no'"):
             create(ignore_case="no")
 
 

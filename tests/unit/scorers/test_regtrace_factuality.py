@@ -313,7 +313,7 @@ def test_a_column_has_the_scores_of_its_rows() -> None:
         ({"mode": "strikt"}, "did you mean 'strict'"),
         ({"mode": None}, "got None"),
         ({"claim_extraction_depth": "medium"}, "must be shallow or deep"),
-        ({"rag_faithfulness_only": "yes"}, "must be true or false, got str"),
+        ({"rag_faithfulness_only": "yes"}, "must be true or false, got 'yes'"),
     ],
 )
 def test_a_setting_that_cannot_be_is_named(settings: dict[str, Any], said: str) -> None:
