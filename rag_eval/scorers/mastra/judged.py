@@ -108,7 +108,7 @@ class MastraSpec:
         ) -> Scored:
             run = run_of_sample(sample)
             if lacking := self._lacking(run):
-                raise MissingFieldError(f"No {lacking} given.")
+                raise MissingFieldError(f"No {lacking.replace('_', ' ')} given.")
             result = await scorer.score(asker, run, tally, with_reason=with_reason)
             reason = result.null_reason if result.score is None else NullReason.MEASURED
             return Scored(result.score, reason, _explanation(result), (result.to_dict(),))
@@ -119,7 +119,7 @@ class MastraSpec:
         """The field without which a judge would be asked about nothing; empty for none."""
         if "trajectory" in run:
             return ""
-        places = {"question": "input", "answer": "output"}
+        places = {"question": "input", "answer": "output", "ground_truth": "groundTruth"}
         needed = self.metric.fields
         return next((n for n, place in places.items() if n in needed and place not in run), "")
 
