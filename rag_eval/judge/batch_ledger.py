@@ -21,13 +21,11 @@ from rag_eval.judge.batches import MOST_BYTES, MOST_REQUESTS, Collected, Outcome
 from rag_eval.judge.failures import JudgeCallError
 from rag_eval.judge.replies import JudgeIdentity, JudgeReply, Usage
 from rag_eval.plumbing.sqlite_files import (
-    bears_mark,
     check_tables,
     connected,
-    is_taken,
     make_file,
-    number,
     transaction,
+    version_of,
 )
 
 _VERSION: Final = 1
@@ -142,16 +140,8 @@ class BatchLedger:
         file.execute("PRAGMA locking_mode = EXCLUSIVE")
         file.execute("PRAGMA synchronous = FULL")
         with transaction(file):
-            if bears_mark(file, _APPLICATION_ID):
-                version = number(file, "PRAGMA user_version")
-                if version != _VERSION:
-                    raise InputError(
-                        f"{self.path} has batch file version {version}; this package supports up "
-                        f"to {_VERSION}"
-                    )
+            if version_of(file, self.path, _APPLICATION_ID, _VERSION, "a batch file"):
                 check_tables(file, _SCHEMA)
-            elif is_taken(file, _APPLICATION_ID):
-                raise InputError(f"{self.path} is a database, but not a batch file")
             else:
                 for statement in _SCHEMA:
                     file.execute(statement)

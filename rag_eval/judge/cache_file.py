@@ -20,13 +20,12 @@ from rag_eval.errors import InputError, glance
 from rag_eval.judge.replies import JudgeIdentity
 from rag_eval.judge.steps import Fields
 from rag_eval.plumbing.sqlite_files import (
-    bears_mark,
     check_tables,
     connected,
-    is_taken,
     make_file,
     number,
     transaction,
+    version_of,
     write_ahead,
 )
 
@@ -154,15 +153,8 @@ def existing_cache(path: Path) -> Iterator[sqlite3.Connection | None]:
 
 def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the tables exist; False for an empty database."""
-    if not bears_mark(connection, _APPLICATION_ID):
-        if is_taken(connection, _APPLICATION_ID):
-            raise InputError(f"{path} is a database, but not a judge cache")
+    if not version_of(connection, path, _APPLICATION_ID, _VERSION, "a judge cache"):
         return False
-    version = number(connection, "PRAGMA user_version")
-    if version != _VERSION:
-        raise InputError(
-            f"{path} has cache format version {version}; this package supports up to {_VERSION}"
-        )
     check_tables(connection, _SCHEMA)
     return True
 

@@ -24,6 +24,7 @@ _NAMES_A_FILE: Final = bytes.fromhex("d9d505f920a163d7")
 
 # What SQLite reads and writes beside a database; a journal that lies there is played back into it.
 _BESIDE: Final = ("", "-journal", "-wal", "-shm")
+_MARK: Final = "PRAGMA application_id"
 
 
 def connected(path: Path) -> sqlite3.Connection:
@@ -192,16 +193,40 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def bears_mark(connection: sqlite3.Connection, application_id: int) -> bool:
-    """Whether a database is of the kind that a number stands for."""
-    return number(connection, "PRAGMA application_id") == application_id
+def version_of(
+    connection: sqlite3.Connection, path: Path, application_id: int, newest: int, kind: str
+) -> int:
+    """The version of the tables of a database; 0 for one without any.
 
+    Parameters
+    ----------
+    application_id : int
+        The mark of databases of this kind.
+    newest : int
+        The last version that is known; the first is 1.
+    kind : str
+        With its article, for messages.
 
-def is_taken(connection: sqlite3.Connection, application_id: int) -> bool:
-    """Whether a database without our mark holds the tables of something else."""
-    has_tables = number(connection, "SELECT count(*) FROM sqlite_master") > 0
-    # Read again: another process may have made the tables, and set the mark, between the two.
-    return has_tables and not bears_mark(connection, application_id)
+    Raises
+    ------
+    InputError
+        For a database of another kind, and for a version that is not known.
+    """
+    if number(connection, _MARK) != application_id:
+        has_tables = number(connection, "SELECT count(*) FROM sqlite_master") > 0
+        # Read again: another process may have made the tables, and set the mark, between the two.
+        if has_tables and number(connection, _MARK) != application_id:
+            raise InputError(f"{path} is a database, but not {kind}; it is unchanged")
+        return 0
+    version = number(connection, "PRAGMA user_version")
+    if version < 1:
+        raise InputError(f"{path} is {kind} of the unknown version {version}")
+    if version > newest:
+        raise InputError(
+            f"{path} is {kind} of version {version}, made by a later release; this one knows up to "
+            f"{newest}: update the package"
+        )
+    return version
 
 
 def number(connection: sqlite3.Connection, statement: str) -> int:

@@ -13,13 +13,11 @@ from typing import Final
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.sqlite_files import (
-    bears_mark,
     check_tables,
     connected,
-    is_taken,
     make_file,
-    number,
     transaction,
+    version_of,
     write_ahead,
 )
 from rag_eval.runs.store_names import DEFAULT_STORE
@@ -135,7 +133,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         with snapshot(connection):
-            version = version_of(connection, path)
+            version = stored_version(connection, path)
             check_tables(connection, [each for step in STEPS[:version] for each in step])
         if version < VERSION:
             migrate(connection, path)
@@ -145,7 +143,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def version_of(connection: sqlite3.Connection, path: Path) -> int:
+def stored_version(connection: sqlite3.Connection, path: Path) -> int:
     """The version of the file's tables; 0 for a file without any.
 
     Raises
@@ -153,19 +151,7 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     InputError
         For a database that is not a run store, and for a later version.
     """
-    if not bears_mark(connection, APPLICATION_ID):
-        if is_taken(connection, APPLICATION_ID):
-            raise InputError(f"{path} is a database but not a run store; it is unchanged")
-        return 0
-    version = number(connection, "PRAGMA user_version")
-    if version < 0:
-        raise InputError(f"{path} is a run store of the unknown version {version}")
-    if version > VERSION:
-        raise InputError(
-            f"{path} is a run store of version {version}, made by a later release; this one knows "
-            f"up to {VERSION}: update the package"
-        )
-    return version
+    return version_of(connection, path, APPLICATION_ID, VERSION, "a run store")
 
 
 def migrate(
@@ -175,7 +161,7 @@ def migrate(
     write_ahead(connection)
     with transaction(connection):
         # Checked again: another process may have been first.
-        for version in range(version_of(connection, path), len(steps)):
+        for version in range(stored_version(connection, path), len(steps)):
             for statement in steps[version]:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -90,6 +90,6 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path, command: str
     connection.commit()
     done = cache(command, "--cache-file", path)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"error: {path} is a database, but not a judge cache\n"
+    assert done.stderr == f"error: {path} is a database, but not a judge cache; it is unchanged\n"
     assert connection.execute("SELECT count(*) FROM replies").fetchone() == (1,)
     connection.close()

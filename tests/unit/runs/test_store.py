@@ -452,7 +452,7 @@ def test_the_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE users (name TEXT)")
     before = path.read_bytes()
-    with pytest.raises(InputError, match="is a database but not a run store"):
+    with pytest.raises(InputError, match="is a database, but not a run store"):
         RunStore(path)
     assert path.read_bytes() == before
 
