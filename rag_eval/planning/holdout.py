@@ -55,7 +55,9 @@ def holdout_split(n_rows: int, ratio: float) -> HoldoutSplit | None:
     n_held = math.floor(n_rows * share(ratio, "ratio") + 0.5)
     if min(n_held, n_rows - n_held) < FEWEST_ROWS:
         return None
-    held = tuple(place * n_rows // n_held for place in range(n_held))
+    # In floating point, as there: a few pairs of numbers hold out other rows than whole ones would.
+    stride = n_rows / n_held
+    held = tuple(math.floor(place * stride) for place in range(n_held))
     chosen = set(held)
     return HoldoutSplit(
         holdout=held, train=tuple(row for row in range(n_rows) if row not in chosen)

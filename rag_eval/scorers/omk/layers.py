@@ -9,6 +9,7 @@ from typing import Any, Final
 from rag_eval.errors import InputError, glance
 from rag_eval.plumbing.checked_values import is_number
 from rag_eval.plumbing.javascript_numbers import fixed_number
+from rag_eval.scorers.javascript import SPACE
 from rag_eval.scorers.omk.assertion_types import layer_of
 from rag_eval.stats.omk.means import plain_mean
 
@@ -16,7 +17,7 @@ GATE: Final = 3.5
 """What the average of every layer has to reach."""
 
 _AVERAGES: Final = ("avgFactScore", "avgBehaviorScore", "avgJudgeScore")
-_BETWEEN_WORDS: Final = re.compile(r"[\s_-]+")
+_BETWEEN_WORDS: Final = re.compile(f"[{SPACE}_-]+")
 
 
 def ratio_to_score(ratio: float) -> float:

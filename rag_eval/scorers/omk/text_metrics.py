@@ -15,7 +15,7 @@ from rag_eval.samples import NullReason
 
 _LONGEST_GRAM: Final = 4
 # A word of ASCII, or one character of the script that writes without spaces.
-_TOKEN: Final = re.compile("[a-z0-9]+|[\u4e00-\u9fff]")
+_TOKEN: Final = re.compile("[a-z0-9]+|[\u4e00-\u9fa5]")
 
 
 def tokens_of(text: str) -> list[str]:

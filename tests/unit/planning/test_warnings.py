@@ -41,6 +41,12 @@ def test_a_split_takes_every_row_once_and_spreads_evenly(n_rows: int, ratio: flo
     assert gaps.max() - gaps.min() <= 1
 
 
+def test_a_split_holds_out_the_rows_of_a_stride_in_floating_point() -> None:
+    split = holdout_split(30, 0.73)
+    assert split is not None
+    assert {14, 15}.intersection(split.holdout) == {14}  # 11 times 30 / 22 is below 15
+
+
 def test_rows_without_a_score_count_in_no_mean() -> None:
     found = holdout_breakdown({"a": [1.0, None, 0.5, math.nan, 0.0, 1.0]}, 0.5)
     assert found is not None

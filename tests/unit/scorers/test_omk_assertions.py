@@ -671,6 +671,7 @@ def test_a_truth_without_n_grams_is_nothing_to_compare_with(
 
 def test_tokens_are_ascii_words_and_chinese_characters() -> None:
     assert tokens_of("Größe_3.14 今天x2") == ["gr", "e", "3", "14", "今", "天", "x2"]
+    assert tokens_of("\u4e00\u9fa5\u9fa6") == ["\u4e00", "\u9fa5"]
 
 
 @every_row("n", [1, 2, 3, 5, 6, 7, 8])

@@ -116,7 +116,13 @@ def test_a_gate_takes_numbers() -> None:
 
 
 def test_capabilities_are_compared_without_case_and_signs_between_words() -> None:
-    names = ("API selection", "api-selection", "api_Selection", "apiSelection", " api\tselection ")
+    names = (
+        "API selection",
+        "api-selection",
+        "api_Selection",
+        "apiSelection",
+        " api\tselection\ufeff",
+    )
     assert {normalize_capability(name) for name in names} == {"apiselection"}
 
 
