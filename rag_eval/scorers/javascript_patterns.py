@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, NoReturn
 
 from rag_eval.errors import InputError, glance
+from rag_eval.scorers.javascript_classes import (
+    ANY_LINE_END,
+    Item,
+    character_of,
+    class_of,
+    escape_item,
+    property_item,
+    range_item,
+)
 
-_SPACES: Final = (
-    r"\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
-)
-# What is left of all characters, as a range; RE2 takes no negated class within a class.
-_NOT_SPACES: Final = (
-    r"\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}"
-    r"\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}"
-)
-_SETS: Final = {"s": _SPACES, "S": _NOT_SPACES, "d": r"\d", "D": r"\D", "w": r"\w", "W": r"\W"}
-_CONTROLS: Final = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
-_LINE_ENDS: Final = r"\n\r\x{2028}\x{2029}"
-_NOTHING: Final = r"[^\x{0}-\x{10ffff}]"
-_ANYTHING: Final = r"[\x{0}-\x{10ffff}]"
+_CONTROLS: Final = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _LOOKS: Final = ("(?=", "(?!", "(?<=", "(?<!")
 _PROPERTY_NAMES: Final = ("Script=", "sc=", "General_Category=", "gc=")
@@ -34,6 +32,10 @@ _CATEGORIES: Final = {
     "Separator": "Z",
     "Other": "C",
 }
+# Groups that can be referred back to, and what only looks like one: escapes and classes.
+_OPENINGS: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*|\((?!\?(?!<[^=!]))", re.DOTALL)
+_OCTAL: Final = re.compile("[0-3]?[0-7]{1,2}")
+_DECIMAL: Final = re.compile("[1-9][0-9]*")
 _LAST: Final = 0x10FFFF
 _MOST_REPEATS: Final = 1000
 
@@ -42,11 +44,22 @@ class UnsupportedPatternError(InputError):
     """A pattern of JavaScript that cannot be run in linear time, or not here."""
 
 
-def re2_source(source: str, *, unicode: bool = False, dot_all: bool = False) -> str:
+def re2_source(
+    source: str, *, unicode: bool = False, dot_all: bool = False, by_lines: bool = False
+) -> str:
     """The pattern as RE2 reads it, so that it finds what JavaScript finds.
 
     ``\\s`` and ``.`` follow JavaScript's spaces and line ends; ``\\d``, ``\\w`` and ``\\b`` are
     ASCII in both. Characters are code points, with or without the flag u.
+
+    Parameters
+    ----------
+    source : str
+    unicode, dot_all : bool, default False
+        The flags u and s.
+    by_lines : bool, default False
+        Whether it is for texts that are translated by `LINE_MARKS`. ``^`` and ``$`` with the flag m
+        then match at all of JavaScript's line ends; without, at newlines alone.
 
     Raises
     ------
@@ -55,16 +68,18 @@ def re2_source(source: str, *, unicode: bool = False, dot_all: bool = False) -> 
     InputError
         JavaScript would refuse it too.
     """
-    return _Reader(source, unicode, dot_all).read()
+    return _Reader(source, unicode, dot_all, by_lines).read()
 
 
 class _Reader:
     """One pass over a pattern; what is read is at ``place``."""
 
-    def __init__(self, source: str, unicode: bool, dot_all: bool) -> None:
+    def __init__(self, source: str, unicode: bool, dot_all: bool, by_lines: bool) -> None:
         self.source = source
         self.unicode = unicode
+        self.by_lines = by_lines
         self.has_names = "(?<" in source
+        self.n_groups = sum(found == "(" for found in _OPENINGS.findall(source))
         self.place = 0
         # Of each open group whether a dot takes line ends; modifiers switch it.
         self.dot_all = [dot_all]
@@ -108,12 +123,12 @@ class _Reader:
         if sign == "[":
             return self._set()
         if sign == ".":
-            return "(?s:.)" if self.dot_all[-1] else f"[^{_LINE_ENDS}]"
+            return self._class([] if self.dot_all[-1] else [ANY_LINE_END], negated=True)
         if sign in "|^$":
             return sign
         if sign in "]}" and self.unicode:
             self._refuse(f"{sign} stands alone")
-        return _literal(ord(sign))
+        return self._literal(ord(sign))
 
     # ------------------------------------------------------------------------------- repeats
 
@@ -190,19 +205,22 @@ class _Reader:
         if sign in ("b", "B"):
             self.repeatable = False
             return "\\" + sign
-        if sign in ("s", "S"):
-            return f"[{_SETS[sign]}]"
-        if sign in _SETS and sign:
-            return _SETS[sign]
+        inner = escape_item(sign)
+        if inner is not None:
+            return self._class([inner])
         if sign in ("p", "P") and self.unicode:
-            return self._property(sign)
-        if sign == "k" and (self.unicode or self.has_names):
+            return self._class([self._property(sign)])
+        if (sign == "k" and (self.unicode or self.has_names)) or self._refers_back():
             self._unsupported("back-references cannot be searched for in linear time")
-        if sign and sign in "123456789":
-            self._unsupported("back-references cannot be searched for in linear time")
-        return _literal(self._character(sign))
+        return self._literal(self._character(sign))
 
-    def _property(self, sign: str) -> str:
+    def _refers_back(self) -> bool:
+        """Whether the escape that was begun has the number of a group."""
+        number = _DECIMAL.match(self.source, self.place - 1)
+        # No pattern has as many groups as a number of many digits says.
+        return number is not None and int(number[0][:9]) <= self.n_groups
+
+    def _property(self, sign: str) -> Item:
         end = self.source.find("}", self.place)
         if not self.source.startswith("{", self.place) or end < 0:
             self._refuse(f"\\{sign} is not a known property")
@@ -212,7 +230,7 @@ class _Reader:
             name = name.removeprefix(prefix)
         if not name.replace("_", "").isalnum():
             self._refuse(f"\\{sign} is not a known property")
-        return f"\\{sign}{{{_CATEGORIES.get(name, name)}}}"
+        return property_item(sign, _CATEGORIES.get(name, name))
 
     def _character(self, sign: str) -> int:
         """The character that an escape stands for; what follows its first sign is read."""
@@ -220,6 +238,8 @@ class _Reader:
             self._refuse("it ends in a backslash")
         if sign in _CONTROLS:
             return _CONTROLS[sign]
+        if _is_number(sign):
+            return self._number(sign)
         if sign in "xu":
             found = self._hexadecimal(sign)
             if found is not None:
@@ -234,6 +254,16 @@ class _Reader:
         if self.unicode and (sign.isalnum() or sign == "_"):
             self._refuse(f"\\{sign} is not a valid escape")
         return ord(sign)
+
+    def _number(self, sign: str) -> int:
+        """The character behind ``\\0`` to ``\\377``; ``\\8`` and ``\\9`` are themselves."""
+        octal = _OCTAL.match(self.source, self.place - 1)
+        if self.unicode and (sign != "0" or _is_number(self.source[self.place : self.place + 1])):
+            self._refuse(f"\\{sign} is not a valid escape")
+        if octal is None:
+            return ord(sign)
+        self.place = octal.end()
+        return int(octal[0], 8)
 
     def _hexadecimal(self, sign: str) -> int | None:
         """The value behind ``\\x`` or ``\\u``; None if none is, and the letter is meant."""
@@ -271,34 +301,37 @@ class _Reader:
         """A class of characters; its opening bracket is read."""
         negated = self.source.startswith("^", self.place)
         self.place += negated
-        parts: list[str] = []
+        items: list[Item] = []
         while not self.source.startswith("]", self.place):
             first = self._member()
             if not self.source.startswith("-", self.place) or self._ends_after_dash():
-                parts.append(first if isinstance(first, str) else _literal(first))
+                items.append(_item(first))
                 continue
             self.place += 1
-            parts.append(self._range(first, self._member()))
+            items += self._range(first, self._member())
         self.place += 1
-        if not parts:
-            return _ANYTHING if negated else _NOTHING
-        return f"[{'^' if negated else ''}{''.join(parts)}]"
+        return self._class(items, negated=negated)
+
+    def _class(self, items: list[Item], *, negated: bool = False) -> str:
+        return class_of(items, negated=negated, by_lines=self.by_lines)
+
+    def _literal(self, character: int) -> str:
+        return character_of(character, by_lines=self.by_lines)
 
     def _ends_after_dash(self) -> bool:
         return self.source.startswith("-]", self.place)
 
-    def _range(self, first: str | int, last: str | int) -> str:
+    def _range(self, first: int | Item, last: int | Item) -> list[Item]:
         if isinstance(first, int) and isinstance(last, int):
             if first > last:
                 self._refuse("a range of a class is out of order")
-            return f"{_literal(first)}-{_literal(last)}"
+            return [range_item(first, last)]
         if self.unicode:
             self._refuse("a range of a class ends in a class")
-        ends = [end if isinstance(end, str) else _literal(end) for end in (first, last)]
-        return rf"{ends[0]}\-{ends[1]}"
+        return [_item(first), _item(ord("-")), _item(last)]
 
-    def _member(self) -> str | int:
-        """A character of a class, or a class within it as text."""
+    def _member(self) -> int | Item:
+        """A character of a class, or a class within it."""
         sign = self._take()
         if not sign:
             self._refuse("a class is not closed")
@@ -307,8 +340,9 @@ class _Reader:
         escaped = self._take()
         if escaped == "b":
             return 8
-        if escaped and escaped in _SETS:
-            return _SETS[escaped]
+        inner = escape_item(escaped)
+        if inner is not None:
+            return inner
         if escaped in ("p", "P") and self.unicode:
             return self._property(escaped)
         if escaped == "-":
@@ -316,13 +350,9 @@ class _Reader:
         return self._character(escaped)
 
 
+def _item(member: int | Item) -> Item:
+    return range_item(member, member) if isinstance(member, int) else member
+
+
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
-
-
-def _literal(character: int) -> str:
-    """A character that stands for itself; half of one stands for the replacement character."""
-    if 0xD800 <= character <= 0xDFFF:
-        character = 0xFFFD
-    sign = chr(character)
-    return sign if sign.isalnum() or sign in " _" else f"\\x{{{character:x}}}"

@@ -7,12 +7,14 @@ neither look-around nor back-references.
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.plumbing.extras import package
-from rag_eval.scorers.javascript import well_formed
+from rag_eval.scorers.javascript import utf16_length, well_formed
+from rag_eval.scorers.javascript_classes import LINE_MARKS, MARKED_CHARACTER
 from rag_eval.scorers.javascript_patterns import UnsupportedPatternError, re2_source
 
 __all__ = ["Pattern", "UnsupportedPatternError", "compiled"]
@@ -24,6 +26,9 @@ _MEMORY: Final = 4 << 20
 _KEPT: Final = 64
 # Steps of the slowest of RE2's ways, about 20 seconds of them: one for each byte and instruction.
 _MOST_WORK: Final = 2_000_000_000
+# Line ends of JavaScript that RE2 takes for none, and patterns to which they make a difference.
+_OTHER_LINE_ENDS: Final = re.compile("[\r\u2028\u2029]")
+_LINE_ANCHOR: Final = re.compile(r"[\^$]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Pattern:
     source: str
     flags: str
     _program: Any
+    _has_line_anchors: bool
 
     def search(self, text: str) -> bool:
         """Whether the text holds the pattern.
@@ -50,17 +56,21 @@ class Pattern:
         UnsupportedPatternError
             The pattern is too complex for a text of this length.
         """
+        program = self._program
+        if self._has_line_anchors and _OTHER_LINE_ENDS.search(text):
+            program = _program(self.source, self.flags, by_lines=True)
+            text = text.translate(LINE_MARKS)
         try:
             data = text.encode()
         except UnicodeEncodeError:
             data = well_formed(text).encode()
-        size = self._program.programsize
+        size = program.programsize
         if size * len(data) > _MOST_WORK:
             raise UnsupportedPatternError(
                 f"pattern {glance(self.source)} is too complex for a text of {len(data)} bytes: "
                 f"its {size} steps times the bytes exceed {_MOST_WORK}"
             )
-        return self._program.search(data) is not None
+        return program.search(data) is not None
 
 
 def compiled(pattern: str, flags: str = "", *, longest: int | None = None) -> Pattern:
@@ -75,7 +85,7 @@ def compiled(pattern: str, flags: str = "", *, longest: int | None = None) -> Pa
         i, m, s, u as in JavaScript; y finds at the start alone; g and d change nothing here, where
         no search depends on an earlier one.
     longest : int, optional
-        A longer pattern, in characters, is refused; one of more than 10,000 always is.
+        A longer pattern, in UTF-16 units, is refused; one of more than 10,000 always is.
 
     Raises
     ------
@@ -89,15 +99,16 @@ def compiled(pattern: str, flags: str = "", *, longest: int | None = None) -> Pa
 
     Notes
     -----
-    Departs from JavaScript: characters are code points also without the flag u; with the flag m
-    only the newline ends a line; case is folded as Unicode's simple folding does it.
+    Departs from JavaScript: characters are code points also without the flag u; case is folded as
+    Unicode's simple folding does it.
     """
     for name, value in (("pattern", pattern), ("flags", flags)):
         if not isinstance(value, str):
             raise InputError(f"{name} must be a text, got {type(value).__name__}")
     most = _LONGEST if longest is None else min(longest, _LONGEST)
-    if len(pattern) > most:
-        raise InputError(f"pattern has {len(pattern)} characters; at most {most} are allowed")
+    length = utf16_length(pattern)
+    if length > most:
+        raise InputError(f"pattern has {length} characters; at most {most} are allowed")
     return _compiled(pattern, flags)
 
 
@@ -111,15 +122,25 @@ def _compiled(pattern: str, flags: str) -> Pattern:
             f"flags of a pattern must be letters of {_FLAGS}, each at most once, "
             f"got {glance(flags, 40)}"
         )
-    source = re2_source(well_formed(pattern), unicode="u" in flags, dot_all="s" in flags)
+    # Groups may have the flag for themselves: "(?m:^a)".
+    by_lines = "m" in flags or "(?" in pattern
+    has_line_anchors = by_lines and _LINE_ANCHOR.search(pattern) is not None
+    return Pattern(pattern, flags, _program(pattern, flags), has_line_anchors)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _program(pattern: str, flags: str, *, by_lines: bool = False) -> Any:
+    """What RE2 runs, on texts that are translated by `LINE_MARKS` or on texts as they are."""
+    source = re2_source(
+        well_formed(pattern), unicode="u" in flags, dot_all="s" in flags, by_lines=by_lines
+    )
     inner = "".join(flag for flag in "im" if flag in flags)
     source = f"(?{inner}:{source})"
     if "y" in flags:
         source = rf"\A{source}"
-    return Pattern(pattern, flags, _program(source, pattern))
-
-
-def _program(source: str, pattern: str) -> Any:
+    elif by_lines:
+        # From the beginning on, lest the search begin within a mark.
+        source = rf"\A{MARKED_CHARACTER}*?{source}"
     re2 = package("re2", "a pattern", "safe-regex", "google-re2")
     options = re2.Options()
     options.max_mem = _MEMORY

@@ -352,6 +352,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         options={"flags": "", "exact": False},
         required_options=("pattern",),
         extra="safe-regex",
+        version=2,
         **_OF_ANSWER,
     ),
     code_metric(

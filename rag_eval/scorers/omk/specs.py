@@ -125,7 +125,7 @@ def _assertion_metric(
         options=_ALONE,
         cost="python",
         source=_SOURCE,
-        version=2,
+        version=3,
         **{**contract, **more},
     )
 
@@ -161,13 +161,13 @@ _ASSERTION_SPECS: Final = (
 _MEASURED: Final = {"rouge_n_min", "bleu_min", "levenshtein_max"}
 _FIELDS: Final = {"output": "answer"}
 _EXTRAS: Final = {"regex": "safe-regex", "json_schema": "schema"}
-_SECOND_VERSION: Final = {
-    "regex",
-    "tool_output_contains",
-    "tool_input_contains",
-    "tool_input_not_contains",
-    "tools_called",
-    "tools_not_called",
+_VERSIONS: Final = {
+    "regex": 3,
+    "tool_output_contains": 3,
+    "tool_input_contains": 3,
+    "tool_input_not_contains": 3,
+    "tools_called": 2,
+    "tools_not_called": 2,
 }
 _NO_HELP: Final = Helpers()
 # Places of parameters in what a type wants.
@@ -239,7 +239,7 @@ def _type_spec(kind: AssertionType) -> Metric:
         cost="python",
         source=_SOURCE,
         extra=_EXTRAS.get(kind.name, ""),
-        version=2 if kind.name in _SECOND_VERSION else 1,
+        version=_VERSIONS.get(kind.name, 1),
     )
 
 

@@ -191,7 +191,7 @@ def phrase_penalty(actual: str, phrases: Sequence[str] = PHRASES) -> float:
 def regex_match(actual: str, expected: str) -> float:
     """1 if the actual text matches the expected output as a pattern, else 0.
 
-    Also 0 for a pattern of more than 500 characters, an invalid one, or one with an open-ended
+    Also 0 for a pattern of more than 500 UTF-16 units, an invalid one, or one with an open-ended
     repeat (``{2,}``) after a group, a class or ``\\d`` and the like.
 
     Raises
@@ -201,7 +201,7 @@ def regex_match(actual: str, expected: str) -> float:
     MissingExtraError
         google-re2 is not installed.
     """
-    if len(expected) > _LONGEST_PATTERN or _REFUSED.search(expected):
+    if utf16_length(expected) > _LONGEST_PATTERN or _REFUSED.search(expected):
         return 0.0
     try:
         pattern = compiled(expected, "m")

@@ -264,6 +264,7 @@ FORMAT_METRICS: Final[tuple[Metric, ...]] = (
         source="Regtrace, metrics reference",
         null_when="no sub-check applies",
         extra="markdown,schema,safe-regex",
+        version=2,
     ),
     _metric(
         "format_mean",
@@ -272,7 +273,7 @@ FORMAT_METRICS: Final[tuple[Metric, ...]] = (
         options={"sub_checks": None, "length_tolerance": 0.2},
         null_when="the expected output is a pattern that cannot be matched in linear time",
         extra="safe-regex",
-        version=2,
+        version=3,
     ),
     _metric(
         "length_ratio",
@@ -310,6 +311,7 @@ FORMAT_METRICS: Final[tuple[Metric, ...]] = (
         _regex_match,
         null_when="the pattern cannot be matched in linear time",
         extra="safe-regex",
+        version=2,
     ),
 )
 

@@ -20,6 +20,7 @@ from rag_eval.scorers.regtrace.format_formulas import (
     length_ratio,
     markdown_features,
     phrase_penalty,
+    regex_match,
     term_coverage,
 )
 from rag_eval.scorers.regtrace.specs import FORMAT_METRICS as METRICS
@@ -384,6 +385,23 @@ def test_columns_are_scores_one_by_one(pairs: list[tuple[str, str]]) -> None:
         single = [scorer.score(row) for row in rows]
         assert [None if np.isnan(x) else x for x in scores] == [one.score for one in single]
         assert list(reasons) == [one.null_reason for one in single]
+
+
+@every_row(
+    ("actual", "pattern", "score"),
+    [
+        ("foo\r\nbar", "foo$", 1.0),
+        ("a\rb", "^b", 1.0),
+        ("a\x07", r"a\07", 1.0),
+        ("8", r"\8", 1.0),
+        ("😀" * 250, "😀" * 250, 1.0),
+        ("😀" * 251, "😀" * 251, 0.0),
+    ],
+)
+def test_patterns_are_read_as_javascript_reads_them(
+    actual: str, pattern: str, score: float
+) -> None:
+    assert regex_match(actual, pattern) == score
 
 
 def test_patterns_that_linear_time_has_not_are_no_score() -> None:

@@ -48,6 +48,14 @@ FOUND = [
     (r"\ud800", "", "\ud800"),
     ("a|b", "y", "b"),
     (r"\v", "", "\v"),
+    (r"\07\1[\8\12]", "", "\x07\x018"),
+    (r"(a)\10\400", "", "a\b 0"),
+    ("foo$", "m", "foo\r\nbar"),
+    ("^b", "m", "a\rb"),
+    ("(?m:^b$)", "", "a\u2028b\u2029c"),
+    (r"^[^a]\W[^\S\r]\x0d{2}\P{L}$", "mu", "\r\n\n\r\r\n"),
+    (r"a$[\0-\x20]^b", "ms", "a\rb"),
+    ("a$.^b", "ms", "a\u2028b"),
 ]
 NOT_FOUND = [
     (r"\d", "", "٣"),
@@ -64,6 +72,11 @@ NOT_FOUND = [
     (r"\p{L}", "", "é"),
     ("(?i:A)b", "", "aB"),
     (r"\bb", "", "ab"),
+    (r"^\s{2}$", "m", "a\r\nb"),
+    (r"a$[^\r]^", "m", "a\rb"),
+    ("^a.b$", "m", "\ra\rb"),
+    ("^b", "my", "a\rb"),
+    ("^b$", "", "a\rb"),
 ]
 REFUSED = [
     ("(", "not closed"),
@@ -115,7 +128,7 @@ def test_what_takes_more_than_linear_time_is_refused(pattern: str, reason: str) 
         compiled(pattern)
 
 
-@every_row("source", [r"\a", "{", "]", r"[\w-.]", r"\u{110000}", r"\p{", r"\p"])
+@every_row("source", [r"\a", "{", "]", r"[\w-.]", r"\u{110000}", r"\p{", r"\p", r"\00", r"\1"])
 def test_with_the_flag_u_what_is_no_syntax_is_refused(source: str) -> None:
     with pytest.raises(InputError):
         compiled(source, "u")
@@ -134,6 +147,8 @@ def test_sets_of_the_flag_v_are_unsupported() -> None:
 
 def test_a_pattern_may_be_no_longer_than_allowed() -> None:
     assert compiled("a" * 500, longest=500).search("a" * 500)
+    with pytest.raises(InputError, match="600 characters"):
+        compiled("😀" * 300, longest=500)
     with pytest.raises(InputError, match="501 characters; at most 500"):
         compiled("a" * 501, longest=500)
     with pytest.raises(InputError, match="at most 10000 "):
@@ -209,5 +224,5 @@ def test_shared_syntax_finds_what_python_finds(parts: list[tuple[str, str]], tex
 
 
 def test_a_pattern_is_translated_in_one_reading() -> None:
-    assert re2_source("a.b") == r"a[^\n\r\x{2028}\x{2029}]b"
+    assert re2_source("a.b") == r"a[^\x{a}\x{d}\x{2028}\x{2029}]b"
     assert re2_source("(?s:.)(?-s:.)", dot_all=False).startswith("(?s:(?s:.))(?-s:[^")
