@@ -72,13 +72,15 @@ def load_lexicon(source: Mapping[str, float] | str | Path | None = None) -> Lexi
     Returns
     -------
     mapping
-        Words in lower case; a value beyond the range of the usual lists is taken as it is.
+        Words in lower case; a value beyond the range of the usual lists is taken as it is. Of words
+        that differ in case alone, the one in lower case counts.
 
     Raises
     ------
     InputError
-        For a value that is not a number, a word with two values, no words at all, or a file that
-        cannot be read; the message names the word or the line.
+        For a value that is not a number, a word with two values, also as words that differ in case
+        without one in lower case, no words at all, or a file that cannot be read; the message names
+        the word or the line.
     """
     if source is None:
         return _own_lexicon()
@@ -131,19 +133,29 @@ def _entries(owner: str, text: str) -> Iterable[tuple[str, str, Any]]:
 
 
 def _checked(entries: Iterable[tuple[str, Any, Any]]) -> Lexicon:
+    listed = [_checked_entry(*entry) for entry in entries]
+    # Texts are lower-cased before they are looked up, so a word in lower case comes before others.
+    lower = {word for _, word, _ in listed if word == word.lower()}
     found: dict[str, float] = {}
-    for where, word, value in entries:
-        if not isinstance(word, str) or not word.strip():
-            raise InputError(f"{where}: a word must be a non-empty text, got {glance(word)}")
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise InputError(f"{where}: must be a number, got {type(value).__name__}")
-        if not abs(value) <= _LARGEST:
-            raise InputError(f"{where}: must be from {-_LARGEST:g} to {_LARGEST:g}, got {value}")
-        if found.setdefault(word.lower(), float(value)) != value:
-            raise InputError(f"{where}: {glance(word.lower())} has two values")
+    for where, word, value in listed:
+        key = word.lower()
+        if word != key and key in lower:
+            continue
+        if found.setdefault(key, value) != value:
+            raise InputError(f"{where}: {glance(key)} has two values")
     if not found:
         raise InputError("lexicon must have words")
     return MappingProxyType(found)
+
+
+def _checked_entry(where: str, word: Any, value: Any) -> tuple[str, str, float]:
+    if not isinstance(word, str) or not word.strip():
+        raise InputError(f"{where}: a word must be a non-empty text, got {glance(word)}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f"{where}: must be a number, got {type(value).__name__}")
+    if not abs(value) <= _LARGEST:
+        raise InputError(f"{where}: must be from {-_LARGEST:g} to {_LARGEST:g}, got {value}")
+    return where, word, float(value)
 
 
 # ---------------------------------------------------------------------------------------- texts

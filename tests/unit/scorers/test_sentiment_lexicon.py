@@ -66,8 +66,17 @@ def test_a_file_is_read_as_afinn_comes(tmp_path: Path) -> None:
     )
 
 
-def test_a_mapping_is_taken_as_it_is_in_lower_case() -> None:
-    assert load_lexicon({"GOOD": 3, "meh": 0}) == {"good": 3, "meh": 0}
+@every_row(
+    ("source", "found"),
+    [
+        ({"GOOD": 3, "meh": 0}, {"good": 3, "meh": 0}),
+        ({"Good": 3, "GOOD": 3}, {"good": 3}),
+        ({"Ⓔ": 3, "ⓔ": 2}, {"ⓔ": 2}),
+        ({"good": 2, "Good": 3, "GOOD": 4}, {"good": 2}),
+    ],
+)
+def test_a_mapping_is_taken_as_it_is_in_lower_case(source: Any, found: dict[str, float]) -> None:
+    assert load_lexicon(source) == found
 
 
 @every_row(
@@ -80,7 +89,7 @@ def test_a_mapping_is_taken_as_it_is_in_lower_case() -> None:
         ({"good": 10**400}, "must be from -1e.100 to 1e.100"),
         ({1: 3}, "a word must be a non-empty text"),
         ({" ": 3}, "a word must be a non-empty text"),
-        ({"Good": 3, "good": 2}, "'good' has two values"),
+        ({"Good": 3, "GOOD": 2}, "'good' has two values"),
         ({}, "must have words"),
         (3, "a mapping or a path, got int"),
         ("no/such/file.txt", "No such file"),
