@@ -166,13 +166,16 @@ class Record:
         return Record(value, place, self._faults)
 
     def check_names(self, known: tuple[str, ...]) -> None:
-        """Note keys that are nearly known ones, because their values would be ignored silently."""
+        """Note keys that are nearly known ones, because their values would be ignored silently.
+
+        Beside the known one, a similar key is a key of its own.
+        """
         names = _all_spellings(known)
         for key in self._values:
             if key in names:
                 continue
             near = difflib.get_close_matches(str(key)[:100], names, 1, _NEAR)
-            if near:
+            if near and not any(name in self._values for name in _spellings(near[0])):
                 place = self.place(str(key)[:100])
                 self._faults.append(Fault(place, f"spelt {near[0]!r}", "another name"))
 

@@ -226,8 +226,8 @@ def test_a_file_that_holds_neither_a_mapping_nor_a_list(tmp_path: Path, value: o
         ({"assertions": ["x"]}, "assertions[0]"),
         ({"thresholds": {"faithfulness": "high"}}, "thresholds.faithfulness"),
         ({"tags": [None]}, "tags[0]"),
-        ({"expectedOutputs": "x"}, "expectedOutputs"),
-        ({"expected_tool_call": ["x"]}, "expected_tool_call"),
+        ({"threshold": {}}, "threshold"),
+        ({"tag": ["x"]}, "tag"),
     ],
 )
 def test_a_fault_of_a_case_is_named_with_its_place(change: dict[str, Any], place: str) -> None:
@@ -332,13 +332,23 @@ def regtrace(**changes: Any) -> dict[str, Any]:
         ({"input": ""}, "input"),
         ({"system_prompt": 5}, "system_prompt"),
         ({"tags": None}, "tags"),
-        ({"expected_ouput": "x"}, "expected_ouput"),
     ],
 )
 def test_faults_of_a_golden_set(changes: dict[str, Any], place: str) -> None:
     assert [fault.place for fault in validate_golden_set(regtrace(**changes))] == [
         f"test_cases[0].{place}"
     ]
+
+
+@every_row("near", ["tag", "threshold", "contexts", "metric", "inputs", "expected_ouput"])
+def test_a_key_like_one_that_is_there_is_another_key(near: str) -> None:
+    assert not validate_golden_set(regtrace(**{near: "x"}))
+
+
+def test_a_key_like_one_that_is_missing_is_a_fault() -> None:
+    document = regtrace(threshold={"tone": 0.5})
+    del document["test_cases"][0]["thresholds"]
+    assert [fault.place for fault in validate_golden_set(document)] == ["test_cases[0].threshold"]
 
 
 def test_a_repeated_id_of_a_golden_set_is_a_fault() -> None:
