@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from rag_eval.plumbing.javascript_numbers import shortest
 
 # Longer integers are read as floats, which all numbers are there.
 _MOST_DIGITS: Final = 15
+# Up to here, each integer is a float of its own.
+_MOST_EXACT: Final = 2**53
 _DECIMAL: Final = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_HALVES: Final = re.compile("[\ud800-\udfff]")
+_INDEX: Final = re.compile("0|[1-9][0-9]{0,9}")
+_LAST_INDEX: Final = 2**32 - 2
 _OTHER_BASE: Final = re.compile("0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
 
 
@@ -56,7 +61,7 @@ def written(value: object) -> str:
         It is nested too deeply.
     """
     if isinstance(value, Mapping):
-        items = (f"{_quoted(str(key))}:{written(item)}" for key, item in value.items())
+        items = (f"{_quoted(str(key))}:{written(value[key])}" for key in keys_in_order(value))
         return f"{{{','.join(items)}}}"
     if isinstance(value, (list, tuple)):
         return f"[{','.join(map(written, value))}]"
@@ -67,7 +72,21 @@ def written(value: object) -> str:
     return _quoted(str(value))
 
 
+def keys_in_order(value: Mapping[Any, Any]) -> Iterable[Any]:
+    """``Object.keys(value)``: indices (``"0"``, ``"12"``) by size, then the others as they are."""
+    indices = [key for key in value if _is_index(str(key))]
+    if not indices:
+        return value
+    return [*sorted(indices, key=int), *(key for key in value if not _is_index(str(key)))]
+
+
+def _is_index(key: str) -> bool:
+    return _INDEX.fullmatch(key) is not None and int(key) <= _LAST_INDEX
+
+
 def _number(value: float) -> str:
+    if isinstance(value, int) and abs(value) <= _MOST_EXACT:
+        return int.__repr__(value)
     value = _double(value)
     return shortest(value) if math.isfinite(value) else "null"
 
@@ -81,7 +100,12 @@ def _double(value: float) -> float:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted if quoted.isascii() else _HALVES.sub(_escaped, quoted)
+
+
+def _escaped(half: re.Match[str]) -> str:
+    return f"\\u{ord(half[0]):x}"
 
 
 def _integer(text: str) -> int | float:
@@ -113,6 +137,14 @@ def utf16_length(text: str) -> int:
     if text.isascii():
         return len(text)
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def utf16_start(text: str, most: int) -> str:
+    """``text.slice(0, most)``: the first units of UTF-16, without half a character at the end."""
+    if len(text) <= most // 2:
+        return text
+    units = text[:most].encode("utf-16-le", "surrogatepass")[: 2 * most]
+    return units.decode("utf-16-le", "ignore")
 
 
 def well_formed(text: str) -> str:

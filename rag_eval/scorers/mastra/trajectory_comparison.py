@@ -394,6 +394,6 @@ METRICS: Final = (
         cost="python",
         source="@mastra/evals 1.10.2",
         null_when="no steps given, or none expected",
-        version=2,
+        version=3,
     ),
 )

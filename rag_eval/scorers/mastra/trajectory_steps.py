@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -13,6 +11,7 @@ from rag_eval.errors import InputError, glance
 from rag_eval.metrics.contract import Fields, Scored
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import NullReason
+from rag_eval.scorers.javascript import written
 from rag_eval.scorers.mastra.options import checked_number
 from rag_eval.scorers.mastra.runs import Run, run_of, tool_calls
 from rag_eval.scorers.tool_calls import CALL_FIELDS, ToolCall, calls_made
@@ -29,7 +28,6 @@ DEEPEST_VALUE: Final = 200
 MOST_ITEMS: Final = 1_000_000
 """How many items the lists and mappings of a value may have in all."""
 
-_WRITE: Final = json.JSONEncoder(separators=(",", ":")).encode
 _NO_VALUES: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -291,10 +289,10 @@ def part_of(name: str, found: Any) -> dict[str, Any]:
 
 
 def value_text(value: object) -> str:
-    """A JSON value as text.
+    """A JSON value as JavaScript's text.
 
-    The order of keys counts, as it does there; 1 and 1.0 are one number, and numbers that are not
-    finite are null.
+    The order of keys counts, but for integers as keys, which come first and by size; 1 and 1.0 are
+    one number, and numbers that are not finite are null.
 
     Raises
     ------
@@ -303,23 +301,29 @@ def value_text(value: object) -> str:
         holds what JSON has no form for.
     """
     try:
-        return _WRITE(_json_value(value, DEEPEST_VALUE, [MOST_ITEMS]))
-    except (TypeError, ValueError) as error:
+        _check_json(value, DEEPEST_VALUE, [MOST_ITEMS])
+    except (TypeError, OverflowError) as error:
         raise InputError(f"not a JSON value: {error}") from None
+    return written(value)
 
 
-def _json_value(value: object, deepest: int, left: list[int]) -> Any:
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        return int(value) if value.is_integer() else value
+def _check_json(value: object, deepest: int, left: list[int]) -> None:
+    if value is None or isinstance(value, (str, float)):
+        return
+    if isinstance(value, int):
+        float(value)  # or it is too large for a number of JavaScript
+        return
     if not isinstance(value, (Mapping, list, tuple)):
-        return value
+        raise TypeError(f"{type(value).__name__} has no form in JSON")
     # Counted and not remembered: lists that share their parts grow without end as text.
     left[0] -= len(value)
     if not deepest or left[0] < 0:
         limits = f"{DEEPEST_VALUE} levels or {MOST_ITEMS:,} items"
         raise TypeError(f"it has more than {limits}")
     if isinstance(value, Mapping):
-        return {key: _json_value(item, deepest - 1, left) for key, item in value.items()}
-    return [_json_value(item, deepest - 1, left) for item in value]
+        for key in value:
+            if key is not None and not isinstance(key, (str, int, float)):
+                raise TypeError(f"a key of type {type(key).__name__} has no form in JSON")
+        value = tuple(value.values())
+    for item in value:
+        _check_json(item, deepest - 1, left)

@@ -317,6 +317,6 @@ METRICS: Final = (
         cost="python",
         source="@mastra/evals 1.10.2",
         null_when="no steps given, or nothing expected",
-        version=3,
+        version=4,
     ),
 )

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.plumbing.javascript_numbers import shortest
-from rag_eval.scorers.javascript import trimmed, written
+from rag_eval.scorers.javascript import keys_in_order, trimmed, written
 
 Kind: TypeAlias = Literal["missing", "extra", "type_mismatch", "wrong"]
 
@@ -205,11 +205,11 @@ def _objects(
             found.agree()
         else:
             found.expected += 1
-    for key, value in actual.items():
-        yield f"{path}.{key}", expected.get(key, ABSENT), value
-    for key, value in expected.items():
+    for key in keys_in_order(actual):
+        yield f"{path}.{key}", expected.get(key, ABSENT), actual[key]
+    for key in keys_in_order(expected):
         if key not in actual:
-            yield f"{path}.{key}", value, ABSENT
+            yield f"{path}.{key}", expected[key], ABSENT
 
 
 def _lists(

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.replies import Usage
 from rag_eval.plumbing.javascript_numbers import round_half_up
-from rag_eval.scorers.javascript import SPACE, number_of, parsed, trimmed
+from rag_eval.scorers.javascript import SPACE, number_of, parsed, trimmed, utf16_start
 from rag_eval.scorers.regtrace.json_structure import printed
 
 _FENCE_BEFORE: Final = re.compile(r"\A```[a-zA-Z]*\n?")
@@ -66,13 +66,14 @@ def parse_regtrace_judgement(content: str) -> RegtraceJudgement:
     except ValueError:
         found = None
     if found is None:
-        return RegtraceJudgement(_salvaged(content), _UNKNOWN, content[:_MOST_EXPLANATION])
+        explanation = utf16_start(content, _MOST_EXPLANATION)
+        return RegtraceJudgement(_salvaged(content), _UNKNOWN, explanation)
     reply = found if isinstance(found, dict) else {}
-    explanation = _first(reply, "explanation")
+    reason = _first(reply, "explanation")
     return RegtraceJudgement(
         _share(_first(reply, "score", "overall"), 0.0),
         _share(_first(reply, "confidence"), _UNKNOWN),
-        "" if explanation is None else printed(explanation),
+        "" if reason is None else printed(reason),
     )
 
 

@@ -83,6 +83,8 @@ def test_what_hazel_throws_at_is_unparsed(raw: str) -> None:
         ("", (0.5, 0.5, "")),
         ('{"score": 1e999}', (1.0, 0.5, "")),
         ("[" * 100_000, (0.5, 0.5, "[" * 200)),
+        ("😀" * 150, (0.5, 0.5, "😀" * 100)),
+        ("a" + "😀" * 150, (0.5, 0.5, "a" + "😀" * 99)),
         # Names are in quotes of either kind or in none, and numbers are not.
         ("'score': 0.45", (0.45, 0.5, None)),
         ("{'score': 0.45, 'confidence': 0.9}", (0.45, 0.5, None)),

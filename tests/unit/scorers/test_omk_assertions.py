@@ -65,6 +65,7 @@ def spec(name: str) -> Metric:
         ({"type": "regex", "pattern": "^a.c$", "flags": "m"}, "ABC", False),
         ({"type": "regex", "pattern": "^a.c$"}, "ABC", True),
         ({"type": "regex", "pattern": r"^\d+$"}, "٣", False),
+        ({"type": "regex", "pattern": "^b$", "flags": "m"}, "a\r\nb\r\nc", True),
         ({"type": "json_valid"}, "[1, NaN]", False),
         ({"type": "json_valid"}, ' {"a": 1} ', True),
         ({"type": "rouge_n_min", "reference": "a b c d", "n": 2, "threshold": 0.6}, "a b c", True),
@@ -128,9 +129,9 @@ def test_a_tool_text_without_a_colon_is_about_no_call() -> None:
 
 
 def test_what_a_tool_was_given_is_text_as_javascript_writes_it() -> None:
-    given = {"n": 1.0, "small": 1e-7, "list": [1e21, -0.0, True, None]}
+    given = {"n": 1.0, "small": 1e-7, "list": [1e21, -0.0, True, None], "10": 0, "9": "\ud800"}
     run = {"tool_calls": [{"tool": "Seek", "input": given}]}
-    for part in ('{"n":1,', '"small":1e-7', "[1e+21,0,true,null]"):
+    for part in ('{"9":"\\ud800","10":0,"n":1,', '"small":1e-7', "[1e+21,0,true,null]"):
         assert holds(run, type="tool_input_contains", value=f"seek:{part}") is True
 
 

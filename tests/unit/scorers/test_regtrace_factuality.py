@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ from rag_eval.scorers.regtrace.factuality import (
 )
 from rag_eval.scorers.regtrace.formulas import MODES
 from rag_eval.scorers.regtrace.json_structure import (
+    Comparison,
+    compact,
     compare_json,
     compare_json_as_code,
     n_leaves,
@@ -398,6 +401,16 @@ def test_a_missing_part_counts_its_leaves() -> None:
     assert (found.matched, found.expected, found.n_mismatches) == (1, 5, 1)
     by_code = compare_json_as_code({"a": 1, "b": {"c": [1, 2, 3], "d": {}}}, {"a": 1})
     assert (by_code.matched, by_code.expected) == (1, 2)
+
+
+@every_row("compare", [compare_json, compare_json_as_code])
+def test_integers_as_keys_come_first_as_in_javascript(
+    compare: Callable[[Any, Any], Comparison],
+) -> None:
+    found = compare({"z": 0, "7": 0, "0": 0}, {"b": 1, "10": 5, "2": {"1": 0, "0": 1}, "01": 6})
+    paths = [mismatch.path for mismatch in found.mismatches]
+    assert paths == ["$.2", "$.10", "$.b", "$.01", "$.0", "$.7", "$.z"]
+    assert compact(found.mismatches[0].actual) == '{"0":1,"1":0}'
 
 
 JSON = st.recursive(
