@@ -29,6 +29,8 @@ _MOST_WORK: Final = 2_000_000_000
 # Line ends of JavaScript that RE2 takes for none, and patterns to which they make a difference.
 _OTHER_LINE_ENDS: Final = re.compile("[\r\u2028\u2029]")
 _LINE_ANCHOR: Final = re.compile(r"[\^$]")
+# A group may have the flag m for itself: "(?m:^a)".
+_LINES_GROUP: Final = re.compile(r"\(\?[is]*m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,7 @@ def _compiled(pattern: str, flags: str) -> Pattern:
             f"flags of a pattern must be letters of {_FLAGS}, each at most once, "
             f"got {glance(flags, 40)}"
         )
-    # Groups may have the flag for themselves: "(?m:^a)".
-    by_lines = "m" in flags or "(?" in pattern
+    by_lines = "m" in flags or _LINES_GROUP.search(pattern) is not None
     has_line_anchors = by_lines and _LINE_ANCHOR.search(pattern) is not None
     return Pattern(pattern, flags, _program(pattern, flags), has_line_anchors)
 
