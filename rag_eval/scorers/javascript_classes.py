@@ -49,7 +49,7 @@ class Item(NamedTuple):
 
 
 def class_of(items: Sequence[Item], *, negated: bool = False, by_lines: bool = False) -> str:
-    """A pattern for one character that is one of these, or is none of them.
+    """A pattern for one character that is one of these, or is not one of them.
 
     Parameters
     ----------
@@ -122,4 +122,4 @@ def _literal(character: int) -> str:
 
 
 ANY_LINE_END: Final = Item("".join(map(_literal, map(ord, _LINE_ENDS))), _LINE_ENDS, "")
-"""The line ends, none of which a dot is."""
+"""The line ends, which a dot does not match."""
