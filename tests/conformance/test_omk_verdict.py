@@ -91,7 +91,7 @@ def test_unsaturated_repeats_are_too_few_unless_it_is_certain() -> None:
     [
         ({"gapRate": 0.2, "testSetPath": "t.json", "testSetHash": "h"}, True),
         ({"gapRate": 0.19, "testSetPath": "t.json", "testSetHash": "h"}, False),
-        ({"gapRate": 0.9, "testSetPath": "t.json"}, False),
+        ({"gapRate": 0.9}, False),
     ],
 )
 def test_gaps_of_a_named_test_set_are_told_from_a_fifth_on(

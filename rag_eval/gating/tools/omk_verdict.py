@@ -9,7 +9,8 @@ from typing import Any, Final, Literal, TypeAlias
 from rag_eval.errors import InputError, glance
 from rag_eval.plumbing.checked_values import is_number, number
 from rag_eval.plumbing.json_records import JsonRecord
-from rag_eval.scorers.omk.layers import GATE, composite, layer_gates
+from rag_eval.scorers.omk.layers import GATE, layer_gates
+from rag_eval.stats.omk.means import plain_mean
 from rag_eval.stats.omk.repeats import stability_cv
 
 OmkLevel: TypeAlias = Literal["PROGRESS", "NOISE", "UNDERPOWERED", "CAUTIOUS", "REGRESS", "SOLO"]
@@ -32,6 +33,7 @@ _STEADY_CV: Final = 0.15
 _LEAST_HOLDOUT: Final = 3
 _OVERFIT: Final = 0.5
 _GAP_RATE: Final = 0.2
+_SIDES: Final = ("control", "treatment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +55,16 @@ class OmkVerdict:
         Level of the worst treatment, lowered from PROGRESS to CAUTIOUS if repeats scatter or
         held-out rows show no gain; SOLO without a treatment.
     pairs : tuple of OmkPair
-        One for each treatment, in their order.
+        Those that the report compares, in its order, and one for each treatment that is in none.
     ships : bool
         Whether the level is PROGRESS, or SOLO with every layer above the gate; only then the tool
         exits with 0.
     overfitting : bool
-        Whether a treatment is better by more than 0.5 on the rows it was tuned on than on held-out
-        rows.
+        Whether a treatment, or the only variant, is better by more than 0.5 on the rows it was
+        tuned on than on held-out rows.
     gap_signal : bool
-        Whether at least a fifth of the samples ran into missing knowledge; does not affect the
-        verdict.
+        Whether a treatment, or the only variant, ran into missing knowledge in at least a fifth of
+        the samples of a named test set; does not affect the verdict.
     """
 
     level: OmkLevel
@@ -87,11 +89,14 @@ def omk_verdict(
 ) -> OmkVerdict:
     """The verdict of omk 0.54 on one of its reports.
 
-    For each treatment, in this order: without an interval a difference of less than 0.1 is NOISE,
-    a gain CAUTIOUS and a loss REGRESS. An interval that holds 0 is UNDERPOWERED for fewer than 20
-    samples or while repeats are not saturated, and NOISE otherwise. An interval below 0 is REGRESS;
-    one above it PROGRESS, but CAUTIOUS where a layer of the treatment misses the gate, the gain
-    is trivial, or judges of either side agree badly (Pearson below 0.4).
+    For each pair, in this order: without an interval a difference of less than ``trivial`` is
+    NOISE, a gain CAUTIOUS and a loss REGRESS. An interval that holds 0 is UNDERPOWERED for fewer
+    than 20 samples or while repeats are not saturated, and NOISE otherwise. An interval below 0 is
+    REGRESS; one above it PROGRESS, but CAUTIOUS where a layer of the treatment misses the gate, the
+    gain is trivial, or judges of either side agree badly (Pearson below 0.4).
+
+    The pairs are those of the report. omk passes over a treatment that is in none of them; here it
+    is compared with the control without an interval, so that it cannot ship unseen.
 
     PROGRESS needs no minimum number of samples: a few with equal differences are enough. Every
     level except PROGRESS fails the build, so most builds fail in which nothing changed.
@@ -99,41 +104,44 @@ def omk_verdict(
     Parameters
     ----------
     report : mapping
-        ``meta`` (``variants``, the control first; ``sampleCount``; ``pairComparisons``),
-        ``summary`` by variant, and where there are any ``variance`` and ``analysis``.
+        ``meta`` (``variants``, the control first; ``sampleCount``, 0 if missing;
+        ``pairComparisons``), ``summary`` by variant, and where there are any ``variance`` and
+        ``analysis``.
     trivial : float, default 0.1
-        A significant gain below this is CAUTIOUS.
+        A significant gain below this is CAUTIOUS, and a difference without an interval NOISE.
     gate_threshold : float, default 3.5
         Threshold for the average of each layer.
 
     Raises
     ------
     InputError
-        If a part or a number of the report is missing.
+        If a part of the report is missing, or a number is not one.
     """
     trivial = number(trivial, "trivial")
     meta, summary = _part(report, "meta"), _part(report, "summary")
     variants = [str(name) for name in meta.get("variants", ())]
     gates = layer_gates(summary, gate_threshold)["per_variant"]
-    gap_signal = any(_has_gap(found) for found in _inner(report, "analysis", "gapReports").values())
-    if len(variants) < 2:
-        held = all(gates.get(name, False) for name in variants)
-        return OmkVerdict(level="SOLO", pairs=(), ships=held, gap_signal=gap_signal)
-    control, *treatments = variants
-    pairs = tuple(
-        OmkPair(control, name, _level(report, control, name, gates.get(name, False), trivial))
-        for name in treatments
-    )
-    level = max((pair.level for pair in pairs), key=_RANKS.index)
-    overfitting = _overfits(report, treatments)
-    if level == "PROGRESS" and (overfitting or _scatters(report)):
-        level = "CAUTIOUS"
+    judged = variants[1:] or variants
+    overfitting = _overfits(report, judged)
+    gap_signal = any(_has_gap(_inner(report, "analysis", "gapReports", name)) for name in judged)
+    pairs: tuple[OmkPair, ...] = ()
+    level: OmkLevel = "SOLO"
+    ships = all(gates.get(name, False) for name in variants)
+    if len(variants) > 1:
+        pairs = tuple(
+            OmkPair(
+                control,
+                treatment,
+                _level(report, control, treatment, interval, gates.get(treatment, False), trivial),
+            )
+            for control, treatment, interval in _comparisons(meta, variants)
+        )
+        level = max((pair.level for pair in pairs), key=_RANKS.index)
+        if level == "PROGRESS" and (overfitting or _scatters(report)):
+            level = "CAUTIOUS"
+        ships = level == "PROGRESS"
     return OmkVerdict(
-        level=level,
-        pairs=pairs,
-        ships=level == "PROGRESS",
-        overfitting=overfitting,
-        gap_signal=gap_signal,
+        level=level, pairs=pairs, ships=ships, overfitting=overfitting, gap_signal=gap_signal
     )
 
 
@@ -152,34 +160,44 @@ def _inner(report: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+def _comparisons(
+    meta: Mapping[str, Any], variants: list[str]
+) -> list[tuple[str, str, Mapping[str, Any] | None]]:
+    """Control, treatment and interval of each pair."""
+    found = []
+    for pair in meta.get("pairComparisons") or ():
+        names = [pair.get(key) for key in _SIDES] if isinstance(pair, Mapping) else []
+        if not names or not all(isinstance(name, str) for name in names):
+            raise InputError(
+                f"a pair comparison needs a control and a treatment, got {glance(pair)}"
+            )
+        found.append((*names, pair.get("diffBootstrapCI")))
+    compared = {treatment for _, treatment, _ in found}
+    control, *treatments = variants
+    return [*found, *((control, name, None) for name in treatments if name not in compared)]
+
+
 def _level(
-    report: Mapping[str, Any], control: str, treatment: str, gate_held: bool, trivial: float
+    report: Mapping[str, Any],
+    control: str,
+    treatment: str,
+    interval: Mapping[str, Any] | None,
+    gate_held: bool,
+    trivial: float,
 ) -> OmkLevel:
-    meta, summary = report["meta"], report["summary"]
-    before, after = summary.get(control, {}), summary.get(treatment, {})
-    interval = next(
-        (
-            pair.get("diffBootstrapCI")
-            for pair in meta.get("pairComparisons") or ()
-            if (pair.get("control"), pair.get("treatment")) == (control, treatment)
-        ),
-        None,
-    )
+    before, after = (report["summary"].get(name) or {} for name in (control, treatment))
     if interval is None:
-        return _without_interval(_composite(after) - _composite(before))
-    estimate = number(interval.get("estimate"), f"estimate of {treatment}")
+        difference = _composite(after) - _composite(before)
+        if abs(difference) < trivial:
+            return "NOISE"
+        return "CAUTIOUS" if difference > 0 else "REGRESS"
     if not interval.get("significant"):
         return "UNDERPOWERED" if _too_few(report, treatment) else "NOISE"
+    estimate = number(interval.get("estimate"), f"estimate of {treatment}")
     if estimate < 0:
         return "REGRESS"
     doubtful = not gate_held or estimate < trivial or _disagree(before) or _disagree(after)
     return "CAUTIOUS" if doubtful else "PROGRESS"
-
-
-def _without_interval(difference: float) -> OmkLevel:
-    if abs(difference) < TRIVIAL:
-        return "NOISE"
-    return "CAUTIOUS" if difference > 0 else "REGRESS"
 
 
 def _composite(summary: Mapping[str, Any]) -> float:
@@ -187,17 +205,21 @@ def _composite(summary: Mapping[str, Any]) -> float:
     given = summary.get("avgCompositeScore")
     if given is not None:
         return number(given, "avgCompositeScore")
-    layers = (summary.get(f"avg{name}Score") for name in ("Fact", "Behavior", "Judge"))
-    return composite(*layers) or 0.0
+    layers = [summary.get(f"avg{name}Score") for name in ("Fact", "Behavior", "Judge")]
+    # Not rounded, unlike the composite score of a sample.
+    known = [layer for layer in layers if is_number(layer)]
+    return plain_mean(known) if known else 0.0
 
 
 def _too_few(report: Mapping[str, Any], treatment: str) -> bool:
     count = report["meta"].get("sampleCount")
+    if count is None:
+        return True
     if not is_number(count):
         raise InputError(f"meta.sampleCount must be a number, got {glance(count)}")
-    found = _inner(report, "variance", "saturation", "verdicts", treatment)
-    unsaturated = found.get("saturated") is False and found.get("confidence") != "high"
-    return count < ENOUGH_SAMPLES or unsaturated
+    found = _inner(report, "variance", "saturation", "verdicts").get(treatment)
+    unsaturated = isinstance(found, Mapping) and not found.get("saturated")
+    return count < ENOUGH_SAMPLES or (unsaturated and found.get("confidence") != "high")
 
 
 def _disagree(summary: Mapping[str, Any]) -> bool:
@@ -206,17 +228,15 @@ def _disagree(summary: Mapping[str, Any]) -> bool:
 
 
 def _scatters(report: Mapping[str, Any]) -> bool:
-    if not _inner(report, "variance", "perVariant") or "runs" not in report["variance"]:
-        return False
     found = stability_cv(report)
     return found is not None and found["cv"] > _STEADY_CV
 
 
-def _overfits(report: Mapping[str, Any], treatments: list[str]) -> bool:
+def _overfits(report: Mapping[str, Any], variants: list[str]) -> bool:
     holdout = _inner(report, "analysis", "holdout")
     if holdout.get("disabled"):
         return False
-    return any(_gains_by_training(_inner(holdout, "perVariant", name)) for name in treatments)
+    return any(_gains_by_training(_inner(holdout, "perVariant", name)) for name in variants)
 
 
 def _gains_by_training(found: Mapping[str, Any]) -> bool:
@@ -228,9 +248,7 @@ def _gains_by_training(found: Mapping[str, Any]) -> bool:
     return min(n_train, n_holdout) >= _LEAST_HOLDOUT and train - holdout > _OVERFIT
 
 
-def _has_gap(found: Any) -> bool:
+def _has_gap(found: Mapping[str, Any]) -> bool:
     """A rate that says which test set it is of; others say nothing."""
-    if not isinstance(found, Mapping) or not is_number(found.get("gapRate")):
-        return False
-    named = bool(found.get("testSetPath") and found.get("testSetHash"))
-    return named and found["gapRate"] >= _GAP_RATE
+    named = bool(found.get("testSetPath") or found.get("testSetHash"))
+    return named and is_number(found.get("gapRate")) and found["gapRate"] >= _GAP_RATE
