@@ -134,7 +134,11 @@ def ensemble_agreement(ensembles: Sequence[Sequence[float]]) -> dict[str, Any]:
 
 
 def judge_independence(
-    judges: Sequence[tuple[str, str]], output_executor: str, *, gold: bool = False
+    judges: Sequence[tuple[str, str]],
+    output_executor: str,
+    *,
+    gold: bool = False,
+    no_judge: bool = False,
 ) -> dict[str, Any]:
     """Whether judges, as (executor, model), come from another vendor than the judged model.
 
@@ -149,10 +153,12 @@ def judge_independence(
         Executor of the judged model.
     gold : bool
         Whether the judges were calibrated with gold labels.
+    no_judge : bool
+        Whether the run asked no judge, although it names some: nothing is said of these.
     """
     vendors = [_VENDORS.get(executor, _UNKNOWN) for executor, _ in judges]
     outputs = [_VENDORS.get(output_executor, _UNKNOWN)] if output_executor else []
-    told = bool(vendors and outputs) and _UNKNOWN not in (*vendors, *outputs)
+    told = bool(vendors and outputs) and not no_judge and _UNKNOWN not in (*vendors, *outputs)
     outside = told and any(vendor not in outputs for vendor in vendors)
     return {
         "judgeVendors": vendors,

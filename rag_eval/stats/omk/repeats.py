@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from statistics import median
 from typing import Any, Final
 
+from rag_eval.plumbing.checked_values import is_number
 from rag_eval.plumbing.javascript_numbers import fixed_number
 from rag_eval.stats.omk.bootstrap import OMK_SEED
 from rag_eval.stats.omk.means import effect_size, plain_mean, t_interval, welch_t_test
@@ -60,23 +61,26 @@ def stability_cv(report: Json) -> dict[str, Any] | None:
     Parameters
     ----------
     report : mapping
-        With ``variance``, as from :func:`variance_data`. Variants whose mean is not above 0 are
-        left out.
+        With ``variance``, as from :func:`variance_data`; if that has no ``runs``, they are
+        ``meta.request.repeat``, and otherwise 1. Variants are left out that have no standard
+        deviation or no mean above 0.
 
     Returns
     -------
     dict or None
         ``runs`` and ``cv``; None below two runs or without such a variant.
     """
-    variance = report.get("variance")
-    if not variance or variance["runs"] < 2:
+    variance = report.get("variance") or {}
+    request = (report.get("meta") or {}).get("request") or {}
+    runs = next((n for n in (variance.get("runs"), request.get("repeat")) if n is not None), 1)
+    if runs < 2:
         return None
     shares = [
         spread["stddev"] / spread["mean"]
-        for spread in variance["perVariant"].values()
-        if spread["mean"] > 0
+        for spread in (variance.get("perVariant") or {}).values()
+        if is_number(spread.get("stddev")) and is_number(spread.get("mean")) and spread["mean"] > 0
     ]
-    return {"runs": variance["runs"], "cv": median(shares)} if shares else None
+    return {"runs": runs, "cv": median(shares)} if shares else None
 
 
 def variant_summary(entries: Sequence[Json]) -> dict[str, Any]:
@@ -85,9 +89,9 @@ def variant_summary(entries: Sequence[Json]) -> dict[str, Any]:
     Parameters
     ----------
     entries : sequence of mapping
-        Each with ``ok`` and perhaps ``compositeScore``, ``llmScore`` and ``layeredScores``. A score
-        of 0 counts as missing. Layers are those of samples that are ``ok``; composite scores and
-        judgements count in any case.
+        Each with ``ok`` and perhaps ``compositeScore``, ``llmScore`` and ``layeredScores``. A
+        composite score or judgement of 0 counts as missing, but that of a layer as 0. Layers are
+        those of samples that are ``ok``; composite scores and judgements count in any case.
 
     Returns
     -------
@@ -95,7 +99,7 @@ def variant_summary(entries: Sequence[Json]) -> dict[str, Any]:
         Numbers under omk's names, null if nothing was scored. The standard deviation is that of the
         population (n), and needs two scores.
     """
-    composites = _above_zero(entries, lambda entry: entry.get("compositeScore"))
+    composites = _above_zero(entries, "compositeScore")
     succeeded = [entry for entry in entries if entry.get("ok")]
     n_failed = len(entries) - len(succeeded)
     spread = cv = None
@@ -116,8 +120,9 @@ def variant_summary(entries: Sequence[Json]) -> dict[str, Any]:
         "scoreCV": cv,
     }
     for name, key in _LAYER_SCORES.items():
-        found[f"avg{name}Score"] = _average(_above_zero(succeeded, _layer_score(key)))
-    found["avgLlmScore"] = _average(_above_zero(entries, lambda entry: entry.get("llmScore")))
+        scores = [(entry.get("layeredScores") or {}).get(key) for entry in succeeded]
+        found[f"avg{name}Score"] = _average([score for score in scores if score is not None])
+    found["avgLlmScore"] = _average(_above_zero(entries, "llmScore"))
     return found
 
 
@@ -203,12 +208,8 @@ def _averages(runs: Sequence[Json], variant: str, key: str) -> list[float]:
     return [value for value in found if value is not None]
 
 
-def _layer_score(key: str) -> Callable[[Json], float | None]:
-    return lambda entry: (entry.get("layeredScores") or {}).get(key)
-
-
-def _above_zero(entries: Sequence[Json], read: Callable[[Json], float | None]) -> list[float]:
-    return [score for score in map(read, entries) if score is not None and score > 0]
+def _above_zero(entries: Sequence[Json], key: str) -> list[float]:
+    return [entry[key] for entry in entries if (entry.get(key) or 0) > 0]
 
 
 def _average(scores: list[float]) -> float | None:
