@@ -2,7 +2,8 @@
 
 Values are made from the parser's events, without recursion: tags make no objects, aliases are
 counted as what they stand for, and plain scalars are read by the core schema of YAML 1.2, where
-``no`` and ``2026-01-01`` are texts. Keys are texts, as in JSON.
+``no`` and ``2026-01-01`` are texts. Keys are texts, as in JSON. A reader that takes dates for
+something else, as YAML 1.1 does, can ask for them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,20 @@ _FALSE: Final = frozenset({"false", "False", "FALSE"})
 _WHOLE: Final = re.compile(r"[-+]?[0-9]{1,310}|0o[0-7]{1,310}|0x[0-9a-fA-F]{1,310}")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+# The timestamps of YAML 1.1: a day, or a day with a time. Whether there is such a day is not asked.
+_DATE: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?"
+    r"(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?"
+)
 _MERGE: Final = "<<"
+
+
+@dataclass(frozen=True, slots=True)
+class YamlDate:
+    """A date or time that was not written in quotes."""
+
+    text: str
 
 
 def load_yaml(
@@ -43,6 +57,7 @@ def load_yaml(
     most_nodes: int = MOST_NODES,
     most_depth: int = MOST_DEPTH,
     finite: bool = True,
+    dates: bool = False,
 ) -> Any:
     """The value of a YAML text with one document; needs the extra ``yaml``.
 
@@ -56,11 +71,13 @@ def load_yaml(
     finite : bool
         Whether a number beyond the range of a double is an error. If not, the caller checks each
         number.
+    dates : bool
+        Whether a date that is not in quotes is a :class:`YamlDate` instead of a text.
 
     Returns
     -------
     None, bool, int, float, str, list or dict
-        Aliased values are the same object in every place.
+        And dates, if they are asked for. Aliased values are the same object in every place.
 
     Raises
     ------
@@ -78,7 +95,7 @@ def load_yaml(
     # The parser compares each tag that is declared with all before it.
     if len(_DECLARED_TAG.findall(data)) > _MOST_DECLARED_TAGS:
         raise InputError(f"{source}: more than {_MOST_DECLARED_TAGS} lines begin with %TAG")
-    builder = _Builder(source, most_nodes, most_depth, finite)
+    builder = _Builder(source, most_nodes, most_depth, finite, dates)
     try:
         for event in _events(yaml, text):
             builder.take(event)
@@ -134,11 +151,14 @@ class _Open:
 class _Builder:
     """Events in, one value out."""
 
-    def __init__(self, source: str, most_nodes: int, most_depth: int, finite: bool) -> None:
+    def __init__(
+        self, source: str, most_nodes: int, most_depth: int, finite: bool, dates: bool
+    ) -> None:
         self._source = source
         self._most_nodes = most_nodes
         self._most_depth = most_depth
         self._finite = finite
+        self._dates = dates
         self._open: list[_Open] = []
         self._anchors: dict[str, _Node | None] = {}
         self._n_nodes = 0
@@ -283,7 +303,7 @@ class _Builder:
         elif _NOT_FINITE.fullmatch(text):
             number = float(text.replace(".", "", 1))
         else:
-            return text
+            return YamlDate(text) if self._dates and _DATE.fullmatch(text) else text
         if self._finite and not _is_finite(number):
             self._fail(
                 line, f"{text[:40]!r} is beyond the range of a double; quote it if it is a text"

@@ -1,7 +1,8 @@
 """A gold dataset of omk (a folder of YAML files) in; the scores of one annotator out.
 
 One file has ``metadata`` on who labelled and when; any number of files have ``annotations``.
-Invalid parts are skipped and listed; the rest is read.
+Invalid parts are skipped and listed; the rest is read. Parts that omk passes over without a word
+are warned of.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.checked_records import described
-from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
+from rag_eval.inputs.yaml_files import MOST_BYTES, YamlDate, load_yaml
 from rag_eval.plumbing.checked_values import is_number
 from rag_eval.plumbing.json_records import JsonRecord
 
@@ -108,7 +109,8 @@ def read_gold_dataset(folder: str | Path) -> GoldReading:
     """Read the ``.yaml`` and ``.yml`` files of a folder, in the order of their names.
 
     Annotations of all files are joined. A score outside the scale is kept, with a warning.
-    Versions and dates must be quoted: a bare ``1`` is a number in YAML.
+    Versions, dates and ids must be texts: in omk a bare ``1`` is a number, and a bare
+    ``2026-01-31`` a date.
 
     Raises
     ------
@@ -124,7 +126,7 @@ def read_gold_dataset(folder: str | Path) -> GoldReading:
         )
     reader = _Reader()
     for file in sorted(path.iterdir(), key=lambda one: one.name):
-        if file.suffix in _SUFFIXES and file.is_file():
+        if file.name.endswith(_SUFFIXES) and file.is_file():
             reader.take_file(file)
     return reader.reading()
 
@@ -135,15 +137,16 @@ class _Reader:
     annotations: dict[str, Annotation] = field(default_factory=dict)
     issues: list[GoldIssue] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    n_files: int = 0
 
     def take_file(self, file: Path) -> None:
+        self.n_files += 1
         try:
-            document = load_yaml(_text(file), file.name, finite=False)
+            document = load_yaml(_text(file), file.name, finite=False, dates=True)
         except InputError as error:
             self._note(file.name, None, str(error).removeprefix(file.name).lstrip(",: "))
             return
         if isinstance(document, list):
-            # omk silently ignores such a file.
             self.warnings.append(
                 f"{file.name}: ignored, because it is a list; annotations belong under the key "
                 "annotations"
@@ -158,13 +161,16 @@ class _Reader:
             self.warnings.append(
                 f"{name}: ignored, because it has neither metadata nor annotations"
             )
-        if "metadata" in document:
-            self._take_metadata(document["metadata"], name)
-        if "annotations" not in document:
-            return
-        entries = document["annotations"]
+        metadata = document.get("metadata")
+        if metadata or isinstance(metadata, (dict, list)):
+            self._take_metadata(metadata, name)
+        elif "metadata" in document:
+            self.warnings.append(f"{name}: metadata is ignored, because it is empty")
+        entries = document.get("annotations", [])
         if not isinstance(entries, list):
-            self._note(name, None, f"annotations must be a list, got {described(entries)}")
+            self.warnings.append(
+                f"{name}: annotations is ignored, because it is not a list but {described(entries)}"
+            )
             return
         for index, entry in enumerate(entries):
             self._take_annotation(entry, name, index)
@@ -178,6 +184,8 @@ class _Reader:
             self._note(name, None, "; ".join(faults))
             return
         assert isinstance(value, Mapping)
+        blank = [key for key in _TEXTS if not value[key].strip()]
+        self.warnings += [f"{name}: metadata.{key} is blank" for key in blank]
         scale, notes = value.get("scale"), value.get("notes")
         self.metadata = GoldMetadata(
             annotator=value["annotator"],
@@ -197,27 +205,31 @@ class _Reader:
         if sample_id in self.annotations:
             self._note(name, index, f"sample {glance(sample_id)} already has a score")
             return
+        if not sample_id.strip():
+            self.warnings.append(f"{name}, annotations[{index}]: sample_id is blank")
         self.annotations[sample_id] = Annotation(
             sample_id, float(entry["score"]), reason if isinstance(reason, str) else ""
         )
 
     def reading(self) -> GoldReading:
-        is_tried = any(issue.index is not None for issue in self.issues)
-        empty = "no valid annotations in any file" if is_tried else "there are no labels yet"
-        lacking = [
-            what
-            for what, there in (
-                ("no valid metadata in any file", self.metadata),
-                (f"{empty}; add them to annotations.yaml", self.annotations),
+        if not self.n_files:
+            self._note(
+                ".", None, "there is no YAML file; metadata.yaml and annotations.yaml belong here"
             )
-            if not there
-        ]
-        if lacking:
-            self._note(".", None, " and ".join(lacking))
+        else:
+            self._note_what_is_missing()
         if self.metadata is None or not self.annotations:
             return GoldReading(None, tuple(self.issues), tuple(self.warnings))
         dataset = GoldDataset(self.metadata, tuple(self.annotations.values()))
         return GoldReading(dataset, tuple(self.issues), (*self.warnings, *_scale_warnings(dataset)))
+
+    def _note_what_is_missing(self) -> None:
+        if self.metadata is None:
+            self._note(".", None, "no valid metadata in any file")
+        if not self.annotations:
+            is_tried = any(issue.index is not None for issue in self.issues)
+            empty = "no valid annotations in any file" if is_tried else "there are no labels yet"
+            self._note(".", None, f"{empty}; add them to annotations.yaml")
 
     def _note(self, file: str, index: int | None, message: str) -> None:
         self.issues.append(GoldIssue(file, index, message))
@@ -239,9 +251,9 @@ def _metadata_faults(value: object) -> list[str]:
     if not isinstance(value, Mapping):
         return [f"metadata must be a mapping, got {described(value)}"]
     faults = [
-        _text_fault(key, value.get(key))
+        _text_fault(f"metadata.{key}", value.get(key))
         for key in _TEXTS
-        if not isinstance(value.get(key), str) or not value[key].strip()
+        if not isinstance(value.get(key), str) or not value[key]
     ]
     scale = value.get("scale")
     if scale is not None and not (
@@ -256,20 +268,20 @@ def _metadata_faults(value: object) -> list[str]:
     return faults
 
 
-def _text_fault(key: str, value: object) -> str:
-    if isinstance(value, str):
-        return f"metadata.{key} is empty; fill it in"
-    hint = "; write it in quotes" if is_number(value) else ""
-    return f"metadata.{key} must be a non-empty string, got {described(value)}{hint}"
+def _text_fault(name: str, value: object) -> str:
+    if value == "":
+        return f"{name} is empty; fill it in"
+    found = f"the date {value.text}" if isinstance(value, YamlDate) else described(value)
+    hint = "; write it in quotes" if isinstance(value, YamlDate) or is_number(value) else ""
+    return f"{name} must be a non-empty string, got {found}{hint}"
 
 
 def _annotation_fault(entry: object) -> str:
     if not isinstance(entry, Mapping):
         return f"must be a mapping of sample_id and score, got {described(entry)}"
     name, score = entry.get("sample_id"), entry.get("score")
-    if not isinstance(name, str) or not name.strip():
-        hint = "; write it in quotes" if is_number(name) else ""
-        return f"sample_id must be a non-empty string, got {described(name)}{hint}"
+    if not isinstance(name, str) or not name:
+        return _text_fault("sample_id", name)
     if not is_number(score):
         return f"score of {glance(name)} must be a number, got {described(score)}"
     return ""

@@ -217,8 +217,9 @@ def _too_few(report: Mapping[str, Any], treatment: str) -> bool:
         return True
     if not is_number(count):
         raise InputError(f"meta.sampleCount must be a number, got {glance(count)}")
-    found = _inner(report, "variance", "saturation", "verdicts").get(treatment)
-    unsaturated = isinstance(found, Mapping) and not found.get("saturated")
+    verdicts = _inner(report, "variance", "saturation", "verdicts")
+    found = _inner(verdicts, treatment)
+    unsaturated = verdicts.get(treatment) is not None and not found.get("saturated")
     return count < ENOUGH_SAMPLES or (unsaturated and found.get("confidence") != "high")
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError, MissingExtraError
-from rag_eval.inputs.yaml_files import load_yaml
+from rag_eval.inputs.yaml_files import YamlDate, load_yaml
 from tests.tables import every_row
 
 
@@ -59,6 +59,27 @@ def test_values_are_those_of_the_core_schema(text: str, value: object) -> None:
     assert found == value
     assert type(found) is type(value)
     assert load_yaml(text.encode()) == value
+
+
+@every_row(
+    ("text", "is_date"),
+    [
+        ("2026-01-01", True),
+        ("2026-13-45", True),
+        ("2026-1-1 9:05:00", True),
+        ("2026-01-01T09:05:00.25Z", True),
+        ("2026-01-01 09:05:00 +1:30", True),
+        ("2026-1-1", False),
+        ("2026-01-01 09:05", False),
+        ("2026-01-01 or so", False),
+        ("'2026-01-01'", False),
+        ("!!str 2026-01-01", False),
+    ],
+)
+def test_dates_are_told_from_texts_where_it_matters(text: str, is_date: bool) -> None:
+    found = load_yaml(text, dates=True)
+    assert isinstance(found, YamlDate if is_date else str)
+    assert load_yaml(text) == (found.text if isinstance(found, YamlDate) else found)
 
 
 JSON_VALUES = st.recursive(

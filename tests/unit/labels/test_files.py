@@ -72,13 +72,16 @@ def test_a_dataset_is_read_with_its_metadata(tmp_path: Path) -> None:
 @every_row(
     ("text", "message"),
     [
-        ("annotations: {a: 1}", "annotations must be a list, got dict"),
         (
             "annotations: [{sample_id: 7, score: 1}]",
             "sample_id must be a non-empty string.* in quotes",
         ),
+        (
+            "annotations: [{sample_id: 2026-01-01, score: 1}]",
+            "got the date 2026-01-01; write .* quotes",
+        ),
         ("annotations: [{sample_id: a, score: true}]", "score of 'a' must be a number, got bool"),
-        ("annotations: [{sample_id: '', score: 1}]", "sample_id must be a non-empty string"),
+        ("annotations: [{sample_id: '', score: 1}]", "sample_id is empty; fill it in"),
         (
             "annotations: [{sample_id: c, score: .nan}]",
             "score of .c. must be a number, got float nan",
@@ -106,8 +109,13 @@ def test_what_is_not_sound_is_listed_and_the_rest_is_read(
     ("metadata", "message"),
     [
         ("metadata: [1]", "metadata must be a mapping, got list"),
+        ("metadata: {}", "metadata.annotator must be a non-empty string, got null"),
         (METADATA.replace('"1"', "1"), "metadata.version .* write it in quotes"),
-        (METADATA.replace("anna", '" "'), "metadata.annotator is empty; fill it in"),
+        (
+            METADATA.replace('"2026-01-31"', "2026-01-31"),
+            "metadata.annotatedAt .* got the date .* quotes",
+        ),
+        (METADATA.replace("anna", '""'), "metadata.annotator is empty; fill it in"),
         (METADATA + "  scale: {min: 1}\n", "metadata.scale must have the numbers min and max"),
         (METADATA + "  scale: {min: 5, max: 1}\n", "metadata.scale.max must be .* got 5 to 1"),
         (METADATA + "  scale: {min: 5, max: 5}\n", "metadata.scale.max must be .* got 5 to 5"),
@@ -124,6 +132,66 @@ def test_without_sound_metadata_there_is_no_dataset(
     assert str(found.issues[1]) == "the folder: no valid metadata in any file"
     with pytest.raises(InputError, match=f"{tmp_path}: m.yaml: {message}"):
         read_labels(tmp_path)
+
+
+@every_row(
+    ("text", "message"),
+    [
+        ("labels: []", "z.yaml: ignored, because it has neither metadata nor annotations"),
+        ("- {sample_id: c, score: 1}", "z.yaml: ignored, because it is a list; annotations belong"),
+        ("annotations: {a: 1}", "z.yaml: annotations is ignored, because it is not a list"),
+        ("annotations:", "z.yaml: annotations is ignored, because it is not a list"),
+        ("metadata: null", "z.yaml: metadata is ignored, because it is empty"),
+        ("metadata: false", "z.yaml: metadata is ignored, because it is empty"),
+        ("annotations: [{sample_id: ' ', score: 3}]", "z.yaml, annotations[0]: sample_id is blank"),
+    ],
+)
+def test_parts_that_are_passed_over_are_warnings(tmp_path: Path, text: str, message: str) -> None:
+    found = read_gold_dataset(folder(tmp_path, a_meta=METADATA, b=TWO, z=text))
+    assert found.ok
+    (warning,) = found.warnings
+    assert warning.startswith(message)
+
+
+def test_a_blank_name_is_read_and_warned_of(tmp_path: Path) -> None:
+    found = read_gold_dataset(folder(tmp_path, m=METADATA.replace("anna", '" "'), a=TWO))
+    assert found.ok
+    assert found.warnings == ("m.yaml: metadata.annotator is blank",)
+    assert read_labels(tmp_path).annotators == (" ",)
+
+
+@every_row(
+    ("files", "issues"),
+    [
+        ({}, [".: there is no YAML file"]),
+        ({"a": METADATA}, [".: there are no labels yet"]),
+        ({"a": TWO}, [".: no valid metadata in any file"]),
+        (
+            {"a": "foo: 1"},
+            [".: no valid metadata in any file", ".: there are no labels yet"],
+        ),
+        (
+            {"a": ""},
+            [
+                "a.yaml: must be a mapping, got null",
+                ".: no valid metadata in any file",
+                ".: there are no labels yet",
+            ],
+        ),
+        (
+            {"": METADATA, "b": "annotations: [3]"},
+            ["b.yaml: must be a mapping of", ".: no valid annotations in any file"],
+        ),
+    ],
+)
+def test_each_part_that_a_folder_lacks_is_an_issue(
+    tmp_path: Path, files: dict[str, str], issues: list[str]
+) -> None:
+    found = read_gold_dataset(folder(tmp_path, **files))
+    assert found.dataset is None
+    shown = [f"{issue.file}: {issue.message}" for issue in found.issues]
+    assert len(shown) == len(issues)
+    assert all(map(str.startswith, shown, issues)), shown
 
 
 def test_what_looks_like_a_mistake_is_a_warning_and_no_issue(tmp_path: Path) -> None:
