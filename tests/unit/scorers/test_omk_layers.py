@@ -126,6 +126,18 @@ def test_capabilities_are_compared_without_case_and_signs_between_words() -> Non
     assert {normalize_capability(name) for name in names} == {"apiselection"}
 
 
+@every_row(
+    ("name", "expected"),
+    [
+        ("\ufeffapi\ufeff Use", "apiuse"),
+        ("api\u3000use", "apiuse"),
+        ("api\x1fuse\x85", "api\x1fuse\x85"),
+    ],
+)
+def test_white_space_is_what_it_is_in_javascript(name: str, expected: str) -> None:
+    assert normalize_capability(name) == expected
+
+
 # ------------------------------------------------------------------------------------------- grades
 
 
