@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
+from rag_eval.plumbing.javascript_numbers import plain_sum
 from rag_eval.plumbing.json_records import JsonRecord
+from rag_eval.scorers.javascript import trimmed, utf16_length
 from rag_eval.scorers.omk.layers import normalize_capability
 from rag_eval.scorers.omk.text_metrics import rouge_n
 
@@ -19,9 +22,21 @@ WEIGHTS: Final[dict[Severity, int]] = {"error": 8, "warning": 3, "info": 1}
 _UNSTEADY_JUDGE: Final = 1.0
 _OUTLIER_FACTOR: Final = 3
 _SAME_TEXT: Final = 0.7
-_SHORT_RUBRIC: Final = 10
+_SHORT_RUBRIC: Final = 20
+# Words that say how to grade, by which omk tells a short rubric that is clear. They count in any
+# part of a word.
+_GRADING_WORDS: Final = (
+    *("excellent", "good", "poor", "fail", "pass", "rubric", "criterion", "criteria"),
+    *("must include", "must contain", "should include", "should contain"),
+    *("at least", "at most", "no more than"),
+    *("scored as", "graded as", "full marks", "full score"),
+    *("优秀", "良好", "合格", "及格", "满分", "零分", "扣分", "加分", "得分"),
+    *("评分标准", "判分标准", "评分要点", "评分级别", "判定标准"),
+    *("至少包含", "必须包含", "不应包含", "应当", "应识别"),
+)
 _FEWEST_SAMPLES: Final = 10
-_FEWEST_OF_A_CAPABILITY: Final = 3
+_THIN_COUNT: Final = 2
+_THIN_SHARE: Final = 0.2
 # Every text is compared with every other: 2,000 of them take some seconds.
 _MOST_COMPARED: Final = 2_000
 
@@ -37,7 +52,7 @@ class Outcome:
     ok : bool
         False when the run of this sample failed.
     cost, duration : float or None
-        In any unit, the same for all samples.
+        In any unit, the same for all samples; None counts as 0.
     judge_std_dev : float or None
         Standard deviation over repeated judgements of the same answer.
     """
@@ -140,7 +155,8 @@ def sample_diagnostics(
 
     References
     ----------
-    omk 0.54, its sample diagnostics; where no limit of theirs is written down, ours is.
+    omk 0.54, its sample diagnostics. There no samples have a health of 100, and near duplicates
+    are not looked for above 500 samples.
     """
     repeated = [name for name, n in Counter(sample.id for sample in samples).items() if n > 1]
     if repeated:
@@ -195,7 +211,8 @@ def _of_scores(
     n_failed = sum(not outcome.ok for outcome in sample.outcomes)
     if n_failed:
         message = f"{n_failed} of {len(sample.outcomes)} runs failed"
-        yield _issue(sample, "warning", "error_prone", message)
+        severity: Severity = "error" if n_failed == len(sample.outcomes) else "warning"
+        yield _issue(sample, severity, "error_prone", message)
 
 
 def _of_judge(sample: DiagnosedSample) -> Iterator[SampleIssue]:
@@ -206,8 +223,14 @@ def _of_judge(sample: DiagnosedSample) -> Iterator[SampleIssue]:
 
 
 def _of_rubric(sample: DiagnosedSample) -> Iterator[SampleIssue]:
-    if sample.rubric is not None and len(sample.rubric.strip()) < _SHORT_RUBRIC:
-        message = f"the rubric has fewer than {_SHORT_RUBRIC} characters"
+    rubric = sample.rubric
+    if not rubric or utf16_length(trimmed(rubric)) >= _SHORT_RUBRIC:
+        return
+    if not any(word in rubric.lower() for word in _GRADING_WORDS):
+        message = (
+            f"the rubric has fewer than {_SHORT_RUBRIC} characters and no word that says how to "
+            "grade"
+        )
         yield _issue(sample, "info", "rubric_clarity_low", message)
 
 
@@ -217,18 +240,14 @@ def _outliers(
     verb: str,
     amount: Callable[[Outcome], float | None],
 ) -> Iterator[SampleIssue]:
-    means: dict[str, float] = {}
-    for sample in samples:
-        known = [found for found in map(amount, sample.outcomes) if found is not None]
-        if known:
-            means[sample.id] = statistics.fmean(known)
-    if len(means) < 2:
-        return
-    usual = statistics.median_high(means.values())
-    for sample in samples:
-        mean = means.get(sample.id, 0.0)
-        if usual > 0 and mean >= _OUTLIER_FACTOR * usual:
-            message = f"{verb} {mean / usual:.1f} times as much as the median sample"
+    totals = [
+        plain_sum(amount(outcome) or 0.0 for outcome in sample.outcomes) for sample in samples
+    ]
+    # Of an even number the larger of the two in the middle.
+    usual = statistics.median_high([total for total in totals if total > 0] or [math.inf])
+    for sample, total in zip(samples, totals, strict=True):
+        if total >= _OUTLIER_FACTOR * usual:
+            message = f"{verb} {total / usual:.1f} times as much as the median sample"
             yield _issue(sample, "info", code, message)
 
 
@@ -240,8 +259,9 @@ def _thin_capabilities(samples: Sequence[DiagnosedSample]) -> Iterator[SampleIss
     for sample in samples:
         for name in dict.fromkeys(map(normalize_capability, sample.capabilities)):
             testing.setdefault(name, []).append(sample)
+    few = max(_THIN_COUNT, math.floor(len(samples) * _THIN_SHARE))
     for name, found in testing.items():
-        if len(found) < _FEWEST_OF_A_CAPABILITY:
+        if len(found) <= few:
             message = f"{len(found)} of {len(samples)} samples test {name}"
             yield _issue(found[0], "warning", "capability_thin", message)
 

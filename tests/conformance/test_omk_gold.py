@@ -14,8 +14,10 @@ from tests.tables import every_row
 # leaves it anywhere, and the bounds are NaN or any number; here it is left out, and above 5 % of
 # such resamples there are no bounds.
 NAN_RESAMPLES = "omk.agreement.with_ci_nan_resample_quirk"
-# A file that holds a list is passed over there without a word; here with a warning, which is no
-# issue.
+# A file that holds a list, and metadata or annotations of another kind, are passed over there
+# without a word; here with a warning, which is no issue.
+# Departures without a vector: a judgement of 0 or less failed, so the sample is not scored; an
+# unknown variant is an error. There both are compared, or reported as not scored.
 
 
 def ids(found: list[dict[str, Any]]) -> list[str]:

@@ -61,6 +61,18 @@ def test_rows_without_a_score_count_in_no_mean() -> None:
     }
 
 
+@every_row(
+    ("n_rows", "n_held", "place", "row"), [(30, 22, 11, 14), (30, 26, 13, 14), (45, 33, 11, 14)]
+)
+def test_the_stride_is_rounded_as_in_the_tool(
+    n_rows: int, n_held: int, place: int, row: int
+) -> None:
+    """Its stride is a double: 11 times 30 / 22 is a little below 15."""
+    split = holdout_split(n_rows, n_held / n_rows)
+    assert split is not None
+    assert (len(split.holdout), split.holdout[place]) == (n_held, row)
+
+
 def test_a_side_without_scores_has_no_mean() -> None:
     found = holdout_breakdown({"a": [None, 1.0] * 3}, 0.5)
     assert found is not None
@@ -219,7 +231,99 @@ def test_names_of_capabilities_may_be_spelled_in_any_way() -> None:
     assert [(one.sample_id, one.code) for one in thin.issues] == [("1", "capability_thin")]
 
 
+@every_row(
+    ("rubric", "is_remarked"),
+    [
+        ("is it correct", True),
+        ("nineteen characters", True),
+        ("  nineteen characters  ", True),
+        ("twenty characters are", False),
+        # As JavaScript counts, in units of UTF-16.
+        ("\U0001f600" * 10, False),
+        ("   ", True),
+        ("", False),
+        (None, False),
+        ("Good?", False),
+        ("PASS or not", False),
+        ("at least one", False),
+        ("评分标准", False),
+        ("必须包含来源", False),
+        ("写得好", True),
+    ],
+)
+def test_a_short_rubric_without_a_word_of_grading_is_remarked(
+    rubric: str | None, is_remarked: bool
+) -> None:
+    found = sample_diagnostics([DiagnosedSample(id="a", outcomes=(), rubric=rubric)])
+    assert codes(found, "a") == ["rubric_clarity_low"] * is_remarked
+
+
+@every_row(
+    ("n_samples", "n_testing", "is_thin"),
+    [(9, 1, False), (10, 2, True), (10, 3, False), (14, 3, False), (15, 3, True), (20, 4, True)],
+)
+def test_a_capability_is_thin_below_a_fifth_of_the_samples(
+    n_samples: int, n_testing: int, is_thin: bool
+) -> None:
+    samples = [
+        DiagnosedSample(
+            id=f"{place:02}", outcomes=(), capabilities=["a" if place < n_testing else "rest"]
+        )
+        for place in range(n_samples)
+    ]
+    assert codes(sample_diagnostics(samples), "00") == ["capability_thin"] * is_thin
+
+
+@every_row(
+    ("costs", "outliers"),
+    [
+        ([[0], [0], [0], [0], [1], [1], [10]], [6]),
+        ([[1], [None], [None], [3]], []),
+        ([[1], [1], [3]], [2]),
+        ([[1], [1], [2.999]], []),
+        # The sum over the systems, where what is not known is 0.
+        ([[1, 1], [1, None], [3, 3]], [2]),
+        ([[2, 2], [1, None], [1, None]], [0]),
+        ([[None], [0]], []),
+    ],
+)
+def test_outliers_cost_three_times_the_upper_median_of_those_that_cost_anything(
+    costs: list[list[float | None]], outliers: list[int]
+) -> None:
+    for field, code in (("cost", "cost_outlier"), ("duration", "latency_outlier")):
+        found = sample_diagnostics(
+            [
+                DiagnosedSample(
+                    id=str(place),
+                    outcomes=[Outcome(score=None, **{field: value}) for value in values],  # type: ignore[arg-type]
+                )
+                for place, values in enumerate(costs)
+            ]
+        )
+        assert [(one.sample_id, one.code) for one in found.issues] == [
+            (str(place), code) for place in outliers
+        ]
+
+
+@every_row(
+    ("ok", "severity"),
+    [
+        ([True, True], None),
+        ([True, False], "warning"),
+        ([False, False], "error"),
+        ([False], "error"),
+    ],
+)
+def test_a_sample_that_failed_in_every_run_is_an_error(
+    ok: list[bool], severity: str | None
+) -> None:
+    outcomes = [Outcome(score=None, ok=one) for one in ok]
+    found = sample_diagnostics([DiagnosedSample(id="a", outcomes=outcomes)])
+    assert [one.severity for one in found.issues] == ([] if severity is None else [severity])
+
+
 def test_nothing_has_no_health() -> None:
+    """omk gives it 100."""
     found = sample_diagnostics([])
     assert found.to_dict()["healthScore"] is None
 
