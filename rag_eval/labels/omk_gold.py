@@ -18,7 +18,7 @@ from rag_eval.labels.comparing_labels import is_contaminated, label_pairs
 from rag_eval.labels.score_columns import ScoreColumn
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.checked_values import is_number
-from rag_eval.plumbing.javascript_numbers import round_half_up
+from rag_eval.plumbing.javascript_numbers import fixed_number, round_half_up
 from rag_eval.stats.agreement import pearson, weighted_kappa
 from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.krippendorff import alpha_with_interval, krippendorff_alpha
@@ -60,22 +60,33 @@ def omk_agreement(
         ``alpha``, ``alphaCI`` (``low``, ``high``, ``estimate``, ``samples``), ``weightedKappa``,
         ``pearson``, ``sampleCount``; None if a number is not defined. Resamples without variety
         have no alpha: unlike there they are left out, and above 5 % of them there are no bounds.
+        The bounds of a single pair have no width; without a pair there are 0 ``samples``.
     """
     alpha = krippendorff_alpha(np.array([gold, judge], np.float64))
-    draws = mulberry32_indices((len(gold),), samples, SEED if seed is None else seed)
-    found = alpha_with_interval([list(gold), list(judge)], resampling=Resampling(indices=draws))
+    low, high = _alpha_bounds(gold, judge, alpha, samples, SEED if seed is None else seed)
     return {
         "alpha": _rounded(alpha),
         "alphaCI": {
-            "low": None if found is None else _rounded(found.low),
-            "high": None if found is None else _rounded(found.high),
+            "low": _rounded(low),
+            "high": _rounded(high),
             "estimate": _rounded(alpha),
-            "samples": samples,
+            "samples": samples if len(gold) else 0,
         },
         "weightedKappa": _rounded(omk_weighted_kappa(gold, judge, scale)),
         "pearson": _rounded(pearson(gold, judge)),
         "sampleCount": len(gold),
     }
+
+
+def _alpha_bounds(
+    gold: Sequence[float], judge: Sequence[float], alpha: float | None, samples: int, seed: int
+) -> tuple[float | None, float | None]:
+    # Every resample of a single pair is that pair.
+    if len(gold) == 1:
+        return alpha, alpha
+    draws = mulberry32_indices((len(gold),), samples, seed)
+    found = alpha_with_interval([list(gold), list(judge)], resampling=Resampling(indices=draws))
+    return (None, None) if found is None else (found.low, found.high)
 
 
 def gold_compare(
@@ -109,7 +120,8 @@ def gold_compare(
     -------
     dict
         As :func:`omk_agreement`, and ``variant``, ``rows``, ``missing`` (samples that the report
-        does not have), ``unscored`` (it has no judge's score of them) and ``contaminated``.
+        does not have), ``unscored`` (it has no judge's score of them, or one of 0, which failed)
+        and ``contaminated`` (the annotator has the name of a judge or of its model).
 
     Raises
     ------
@@ -124,12 +136,13 @@ def gold_compare(
         raise InputError(f"unknown variant {chosen!r}{hint} (variants: {', '.join(variants)})")
     scores = {row.get("sample_id", ""): variant_score(row, chosen) for row in results}
     pairs = label_pairs(annotations, scores)
+    models = [judge.partition(":")[2] for judge in judges]
     rows = [
         {
             "sample_id": name,
             "goldScore": annotations[name],
             "judgeScore": score,
-            "diff": score - annotations[name],
+            "diff": fixed_number(score - annotations[name], _DIGITS),
         }
         for name, score in zip(pairs.ids, pairs.scores, strict=True)
     ]
@@ -145,7 +158,7 @@ def gold_compare(
         "rows": rows,
         "missing": list(pairs.missing),
         "unscored": list(pairs.unscored),
-        "contaminated": is_contaminated(annotator, judges),
+        "contaminated": is_contaminated(annotator, [*judges, *models]),
         **agreed,
     }
 
