@@ -18,6 +18,9 @@ from rag_eval.planning.holdout import HoldoutMeans, holdout_breakdown, holdout_s
 from tests.conformance.other_tools import cases, same
 from tests.tables import every_row
 
+# Departures of the diagnostics without a vector: no samples have no health (100 there), ids that
+# repeat are refused, and near duplicates are looked for among up to 2,000 samples (500 there).
+
 
 def named(function: str) -> list[Any]:
     return [pytest.param(case, id=case["id"]) for case in cases(function)]

@@ -252,6 +252,7 @@ def test_what_is_refused(call: Callable[[], object], message: str) -> None:
 
 
 def test_a_repeat_that_scored_nothing_does_not_settle_a_mean() -> None:
+    """There its slope is 0, as that of a mean that has settled."""
     pools = [[3.0, 4.0]] * 6
     assert not saturation(pools, method="slope").saturated
     assert saturation(pools, method="slope").to_dict()["trace"][0]["metric"] is None

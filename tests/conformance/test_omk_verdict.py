@@ -11,6 +11,9 @@ from rag_eval.gating.tools.omk_verdict import omk_verdict
 from tests.conformance.other_tools import cases, same
 from tests.tables import every_row
 
+# A departure without a vector: a treatment that is in no pair of the report is passed over there;
+# here it is compared without an interval. tests/unit/gating/tools/test_omk_verdict.py has it.
+
 OPTIONS = {"gateThreshold": "gate_threshold", "triviallySmallDiff": "trivial"}
 
 CONTROL = {"avgFactScore": 4.0, "avgCompositeScore": 4.0}
