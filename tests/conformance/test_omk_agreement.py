@@ -162,7 +162,10 @@ def test_agreement_over_a_report(name: str) -> None:
 def test_independence(name: str) -> None:
     args = CASES[name]["args"]
     found = judge_independence(
-        args["judges"], args["output_executor"], gold=args.get("gold", False)
+        args["judges"],
+        args["output_executor"],
+        gold=args.get("gold", False),
+        no_judge=args.get("noJudge", False),
     )
     assert found == CASES[name]["expected"]
 

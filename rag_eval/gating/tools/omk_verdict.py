@@ -241,12 +241,12 @@ def _overfits(report: Mapping[str, Any], variants: list[str]) -> bool:
 
 
 def _gains_by_training(found: Mapping[str, Any]) -> bool:
-    names = ("trainScorable", "holdoutScorable", "trainScore", "holdoutScore")
-    values: list[float] = [found[name] for name in names if is_number(found.get(name))]
-    if len(values) < len(names):
+    train, holdout = found.get("trainScore"), found.get("holdoutScore")
+    if not is_number(train) or not is_number(holdout):
         return False
-    n_train, n_holdout, train, holdout = values
-    return min(n_train, n_holdout) >= _LEAST_HOLDOUT and train - holdout > _OVERFIT
+    counts = [found.get(name) for name in ("trainScorable", "holdoutScorable")]
+    too_few = any(is_number(n) and n < _LEAST_HOLDOUT for n in counts)
+    return not too_few and train - holdout > _OVERFIT
 
 
 def _has_gap(found: Mapping[str, Any]) -> bool:

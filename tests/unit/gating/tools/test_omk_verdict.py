@@ -124,6 +124,26 @@ def test_gaps_and_overfitting_are_those_of_treatments_or_of_the_only_variant(
 
 
 @every_row(
+    ("changed", "overfitting"),
+    [
+        ({}, True),
+        ({"trainScorable": 2}, False),
+        ({"holdoutScorable": 2}, False),
+        # Where the counts are not told, the gap of the means is all there is to go by.
+        ({"trainScorable": None, "holdoutScorable": None}, True),
+        ({"holdoutScore": 3.5}, False),
+        ({"holdoutScore": None}, False),
+    ],
+)
+def test_overfitting_is_a_gap_of_scores_that_enough_samples_have(
+    changed: dict[str, Any], overfitting: bool
+) -> None:
+    known = {name: value for name, value in {**TRAINED, **changed}.items() if value is not None}
+    found = report("ca", analysis={"holdout": {"perVariant": {"a": known}}})
+    assert omk_verdict(found).overfitting is overfitting
+
+
+@every_row(
     ("variance", "level"),
     [
         ({"runs": 3, "perVariant": {"c": {"mean": 4, "stddev": 1}}}, "CAUTIOUS"),
