@@ -84,6 +84,25 @@ def _is_index(key: str) -> bool:
     return _INDEX.fullmatch(key) is not None and int(key) <= _LAST_INDEX
 
 
+def string_of(value: object) -> str:
+    """``String(value)`` of a JSON value: objects are ``[object Object]``, lists joined by commas.
+
+    Raises
+    ------
+    RecursionError
+        It is nested too deeply.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return "[object Object]"
+    if isinstance(value, (list, tuple)):
+        return ",".join("" if item is None else string_of(item) for item in value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return shortest(_double(value))
+    return json.dumps(value)
+
+
 def _number(value: float) -> str:
     if isinstance(value, int) and abs(value) <= _MOST_EXACT:
         return int.__repr__(value)

@@ -72,15 +72,38 @@ def test_reply(name: str) -> None:
     ("raw", "score"),
     [
         ('{"score": 5.01}', None),
-        ('{"score": 0.99}', None),
+        ('{"score": 0.5}', 0.5),
         ('{"score": -4}', None),
-        ('{"score": true}', None),
-        ('{"score": [4]}', None),
+        # Values are numbers as Number() reads them.
+        ('{"score": true}', 1.0),
+        ('{"score": [4]}', 4.0),
+        ('{"score": ["4"]}', 4.0),
+        ('{"score": [4, 4]}', None),
+        ('{"score": {"a": 4}}', None),
+        ('{"score": []}', None),
+        ('{"score": "0x4"}', 4.0),
+        ('{"score": "4\ufeff"}', 4.0),
+        ('{"score": "\uff14"}', None),
         ('{"score": "0_4"}', None),
         ('{"score": NaN}', None),
         ('{"score": 1e999}', None),
         ('{"score": " 4 "}', 4.0),
         ('{"score": 4, x}', 4.0),
+        ('{"Score": 4, x}', 4.0),
+        ('{"\u017fcore": 4, x}', None),
+        ("{score = 4}", 4.0),
+        ("{\u00e9score: 4}", 4.0),
+        ('{"score": "4", x}', None),
+        ('{"score": 0.5, x}', 0.5),
+        ('{"score": 5.5, x} score: 3', None),
+        # The whole reply is searched, for a key in quotes first.
+        ("score: 3 {x}", 3.0),
+        ("{x} score: 3", 3.0),
+        ('{score: 2} "score": 3', 3.0),
+        # A backslash hides the next character, in a string or not.
+        ('{\\"score": 4}', None),
+        ("{score" * 30_000 + " " * 30_000 + "}" * 30_000, None),
+        ("{score: 1." + "1" * 100_000 + ".}", None),
         ('{"score": 0, x}', None),
         ('{"score": 45, x}', None),
         ('{"subscore": 4, x}', None),
@@ -92,6 +115,25 @@ def test_reply(name: str) -> None:
 )
 def test_what_no_vector_holds(raw: str, score: float | None) -> None:
     assert parse_omk_reply(raw).score == score
+
+
+@every_row(
+    ("value", "words"),
+    [
+        ("true", "true"),
+        ('["a", ["b", null], 1.0]', "a,b,,1"),
+        ('{"a": 1}', "[object Object]"),
+        ("0", None),
+        ("false", None),
+        ("[]", None),
+        ("1.0", "1"),
+        ("1e21", "1e+21"),
+    ],
+)
+def test_reasons_are_texts_as_javascript_writes_them(value: str, words: str | None) -> None:
+    raw = f'{{"score": 4, "reason": {value}, "reasoning": {value}}}'
+    for found in (parse_omk_reply(raw), parse_omk_assertion_reply(raw)):
+        assert (found.score, found.reason, found.reasoning) == (4.0, words, words)
 
 
 @every_row("raw", [None, "", "no", "}{", '{"score": 4', '{"score": 4,}', "[4]"])

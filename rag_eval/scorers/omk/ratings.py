@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
+from rag_eval.scorers.javascript import SPACE, number_of, parsed, string_of
 
 LOWEST: Final = 1.0
 HIGHEST: Final = 5.0
 DEFAULT_THRESHOLD: Final = 3.0
 
-# A key "score" with a number that is not the head of a longer one: not the 5 of 55.
-_SALVAGED: Final = re.compile(r'"?\bscore\b"?\s*:\s*"?([0-5](?:\.\d+)?)(?![\d.])')
+# A number that is not the head of a longer one: not the 5 of 55.
+_SALVAGED: Final = rf"[{SPACE}]*([0-5](?:\.\d+)?)(?![\d.])"
+# A key in quotes comes first, wherever it stands. Letters and digits are those of ASCII, as there.
+_KEYS: Final = tuple(
+    re.compile(key + _SALVAGED, re.ASCII | re.IGNORECASE)
+    for key in (rf'"score"[{SPACE}]*:', rf"\bscore\b[{SPACE}]*[:=]")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,8 @@ class OmkReply:
     Attributes
     ----------
     score : float or None
-        From 1 to 5; None if the judgement failed, which counts as missing, not as a low score.
+        Above 0 and up to 5; None if the judgement failed, which counts as missing, not as a low
+        score. Judges are asked for 1 to 5, and omk takes what is below 1, too.
     reason, reasoning : str or None
         The reason for the verdict, and the reasoning before it.
     salvaged : bool
@@ -46,8 +51,9 @@ class OmkReply:
 def parse_omk_reply(raw: str | None) -> OmkReply:
     """The score in the first JSON object of a reply.
 
-    An object with balanced braces but malformed JSON is searched for a score; an unfinished object
-    is not. A missing score, one that is not a number, or one outside 1 to 5 is a failure.
+    If an object with balanced braces is malformed JSON, the reply is searched for a score; if the
+    object is unfinished, it is not. Scores are numbers as JavaScript reads them: "0x4", true and
+    [4] are some. A score that is missing, not a number, 0 or less, or above 5 is a failure.
 
     Parameters
     ----------
@@ -58,12 +64,12 @@ def parse_omk_reply(raw: str | None) -> OmkReply:
     if found is None:
         return OmkReply(None)
     try:
-        value = json.loads(found, parse_constant=_refuse)
+        return _reply_of(found)
     except (ValueError, RecursionError):
-        match = _SALVAGED.search(found)
+        matches = (key.search(raw or "") for key in _KEYS)
+        match = next(filter(None, matches), None)
         score = None if match is None else _in_range(float(match.group(1)))
         return OmkReply(score, salvaged=score is not None)
-    return _reply_of(value)
 
 
 def parse_omk_assertion_reply(raw: str | None) -> OmkReply:
@@ -80,12 +86,13 @@ def parse_omk_assertion_reply(raw: str | None) -> OmkReply:
     text = raw or ""
     found = text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
     try:
-        return _reply_of(json.loads(found, parse_constant=_refuse))
+        return _reply_of(found)
     except (ValueError, RecursionError):
         return OmkReply(None)
 
 
-def _reply_of(value: dict[str, Any]) -> OmkReply:
+def _reply_of(found: str) -> OmkReply:
+    value: dict[str, Any] = parsed(found)
     return OmkReply(
         _in_range(_number(value.get("score"))),
         _words(value.get("reason")),
@@ -108,18 +115,24 @@ def omk_passes(reply: OmkReply, threshold: float = DEFAULT_THRESHOLD) -> bool:
 
 
 def _first_object(text: str) -> str | None:
-    """From the first brace to the one that closes it; braces in strings do not count."""
+    """From the first brace to the one that closes it; braces in strings do not count.
+
+    As in omk, a backslash hides the next character outside of strings, too.
+    """
     begin = text.find("{")
     if begin < 0:
         return None
     depth, quoted, escaped = 0, False, False
     for place in range(begin, len(text)):
         letter = text[place]
-        if quoted:
-            quoted = escaped or letter != '"'
-            escaped = letter == "\\" and not escaped
+        if escaped:
+            escaped = False
+        elif letter == "\\":
+            escaped = True
         elif letter == '"':
-            quoted = True
+            quoted = not quoted
+        elif quoted:
+            continue
         elif letter == "{":
             depth += 1
         elif letter == "}":
@@ -129,25 +142,15 @@ def _first_object(text: str) -> str | None:
     return None
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
+def _number(value: object) -> float:
+    """``Number(value)``; that of a list is the number in its text."""
+    return number_of(string_of(value) if isinstance(value, list) else value)
 
 
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    if isinstance(value, str) and "_" in value:  # Python alone reads "0_4" as a number
-        return None
-    try:
-        found = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
-
-
-def _in_range(score: float | None) -> float | None:
-    return score if score is not None and LOWEST <= score <= HIGHEST else None
+def _in_range(score: float) -> float | None:
+    return score if 0 < score <= HIGHEST else None
 
 
 def _words(value: object) -> str | None:
-    return str(value) if value not in (None, "") else None
+    """``String(value || "")``, or None if that is empty. Empty lists and objects are not false."""
+    return string_of(value) or None if value or isinstance(value, (list, dict)) else None
