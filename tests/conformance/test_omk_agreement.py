@@ -152,10 +152,33 @@ def test_agreement_of_judges(name: str) -> None:
 @every_row("name", ids_of("ensemble_aggregate"))
 def test_agreement_over_a_report(name: str) -> None:
     ensembles = [
-        [judge["score"] for judge in entry["llmEnsemble"]]
+        {judge["judge"]: judge["score"] for judge in entry.get("llmEnsemble") or ()}
         for entry in CASES[name]["args"]["entries"]
+        # A sample whose run failed is not looked at.
+        if entry.get("ok", True)
     ]
     assert same(ensemble_agreement(ensembles), CASES[name]["expected"])
+
+
+@every_row(
+    ("ensembles", "expected"),
+    [
+        # A judge that never scored is none of them.
+        ([(3, 4, 0), (2, 5, 0), (4, 4, 0)], (2, -0.866, 1.333, 3)),
+        # Both scored, on different samples: there is nothing to compare.
+        ([(3, 0), (0, 4)], (2, None, None, None)),
+        ([(3, 0), (4, 0)], (0, None, None, None)),
+        ([(3, 4)], (2, None, None, None)),
+        # Judges are compared by name, in whatever order a sample has them.
+        ([{"a": 3, "b": 4}, {"b": 2, "a": 5}, {"a": 1, "b": 2}], (2, 0.0, 1.667, 3)),
+        # A sample of one judge tells nothing about agreement; one that lacks a judge neither.
+        ([{"c": 1}, {"a": 3, "b": 4}, {"a": 1}, {"a": 4, "b": 5}], (2, 1.0, 1.0, 2)),
+        ([], (0, None, None, None)),
+    ],
+)
+def test_judges_of_a_report_are_those_that_scored(ensembles: Any, expected: Any) -> None:
+    keys = ("judge_count", "pearson", "meanAbsDiff", "sampleCount")
+    assert same(ensemble_agreement(ensembles), dict(zip(keys, expected, strict=True)))
 
 
 @every_row("name", ids_of("judge_independence"))
@@ -207,6 +230,12 @@ def test_lists_of_judges(name: str) -> None:
     else:
         judges = [(judge["executor"], judge["model"]) for judge in expected["judges"]]
         assert list(parse_judge_models(raw)) == judges
+
+
+def test_space_around_the_colon_belongs_to_the_names() -> None:
+    assert parse_judge_models("a: b,\ufeffa:b,a : b ") == (("a", " b"), ("a", "b"), ("a ", " b"))
+    with pytest.raises(InputError, match="executor:model"):
+        parse_judge_models("a: ")
 
 
 def debias_report(args: dict[str, Any]) -> DebiasReport:

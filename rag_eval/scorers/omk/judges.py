@@ -7,12 +7,13 @@ at every stage, ties away from zero. What the figures mean is said in :mod:`rag_
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.plumbing.javascript_numbers import fixed_number, plain_sum
+from rag_eval.scorers.javascript import trimmed
 from rag_eval.stats.agreement import pearson
 from rag_eval.stats.omk.means import plain_mean
 
@@ -103,24 +104,34 @@ def judge_agreement(matrix: Sequence[Sequence[float]]) -> dict[str, Any]:
     }
 
 
-def ensemble_agreement(ensembles: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Agreement of judges over a report, from each sample's scores in the order of the judges.
+def ensemble_agreement(
+    ensembles: Sequence[Mapping[str, float] | Sequence[float]],
+) -> dict[str, Any]:
+    """Agreement of judges over a report.
+
+    Parameters
+    ----------
+    ensembles : sequence of mapping or sequence
+        The scores of each sample by the name of the judge, or in the order of the judges; samples
+        with fewer than two do not count. Leave out samples whose run failed.
 
     Returns
     -------
     dict
-        ``judge_count``, 0 for a single judge or if no sample was scored by all; ``sampleCount``,
-        the samples scored by all; ``pearson`` and ``meanAbsDiff`` as in :func:`judge_agreement`
-        over these; None for fewer than two.
+        ``judge_count``, the judges with at least one score above 0, or 0 for fewer than two of
+        them; ``sampleCount``, the samples scored by all of these; ``pearson`` and ``meanAbsDiff``
+        as in :func:`judge_agreement` over these samples; None for fewer than two.
     """
-    n_judges = max(map(len, ensembles), default=0)
-    complete = [
-        scores
+    by_judge: list[dict[object, float]] = [
+        {judge: score for judge, score in _named(scores) if score > 0}
         for scores in ensembles
-        if len(scores) == n_judges and all(score > 0 for score in scores)
+        if len(scores) > 1
     ]
-    if n_judges < 2 or not complete:
-        n_judges = 0
+    judges = list(dict.fromkeys(judge for scores in by_judge for judge in scores))
+    complete = [
+        [scores[judge] for judge in judges] for scores in by_judge if len(scores) == len(judges)
+    ]
+    n_judges = len(judges) if len(judges) > 1 else 0
     if not n_judges or len(complete) < 2:
         none = dict.fromkeys(("pearson", "meanAbsDiff", "sampleCount"))
         return {"judge_count": n_judges, **none}
@@ -131,6 +142,10 @@ def ensemble_agreement(ensembles: Sequence[Sequence[float]]) -> dict[str, Any]:
         "meanAbsDiff": agreed["meanAbsDiff"],
         "sampleCount": len(complete),
     }
+
+
+def _named(scores: Mapping[str, float] | Sequence[float]) -> Iterable[tuple[object, float]]:
+    return scores.items() if isinstance(scores, Mapping) else enumerate(scores)
 
 
 def judge_independence(
@@ -173,14 +188,16 @@ def judge_independence(
 def parse_judge_models(text: str) -> tuple[tuple[str, str], ...]:
     """``"claude:opus,openai-api:gpt-4o"`` as (executor, model) pairs.
 
+    Space around a pair is removed. As in omk, space around its colon belongs to the names.
+
     Raises
     ------
     InputError
         For a part without an executor or a model, a judge named twice, or none at all.
     """
     found: list[tuple[str, str]] = []
-    for part in filter(None, map(str.strip, text.split(","))):
-        executor, _, model = (piece.strip() for piece in part.partition(":"))
+    for part in filter(None, map(trimmed, text.split(","))):
+        executor, _, model = part.partition(":")
         if not executor or not model:
             raise InputError(f"a judge is written executor:model, got {glance(part)}")
         if (executor, model) in found:
