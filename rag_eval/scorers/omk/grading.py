@@ -21,6 +21,7 @@ from rag_eval.scorers.omk.assertion_reading import (
 from rag_eval.scorers.omk.assertion_runs import AssertionRun
 from rag_eval.scorers.omk.assertions import AssertionScore, score_of
 from rag_eval.scorers.omk.layers import composite, layered_scores, mean_score, ratio_to_score
+from rag_eval.scorers.omk.ratings import HIGHEST
 
 RUBRIC: Final = "rubric"
 
@@ -43,7 +44,7 @@ class RubricQuestion:
 
 
 RubricJudge: TypeAlias = Callable[[RubricQuestion], float | None]
-"""A question in, a score from 1 to 5 out; None and 0 are a judgement that failed."""
+"""A question in, a score from 1 to 5 out; None, 0 and less are a judgement that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Grade:
     fact, behavior, judge : float or None
         The layers, from 1 to 5.
     assertions : AssertionScore or None
-        None if the sample has none.
+        None if the sample has none, or if all need a judge and there is none.
     """
 
     composite: float | None
@@ -92,7 +93,8 @@ def grade(
         it, these assertions are skipped.
     rubric_judges : tuple of callable
         Each judge scores each dimension. The score of a dimension is the mean over judges that did
-        not fail, and the score of the layer the mean over dimensions.
+        not fail, and the score of the layer the mean over dimensions, each with two decimals. The
+        score of a single judge for a rubric is not rounded.
     checks : mapping, optional
         As in :func:`~rag_eval.scorers.omk.assertions.check_assertion`.
     known_paths : tuple of str, optional
@@ -135,7 +137,7 @@ def _assertions(
     prepared = read_assertions(assertions)
     if judge is None:
         prepared = [each for each in prepared if not each.judged]
-    return score_of(prepared, run, Helpers(judge, checks or {}))
+    return score_of(prepared, run, Helpers(judge, checks or {})) if prepared else None
 
 
 def _judge_score(
@@ -147,10 +149,11 @@ def _judge_score(
     scores = []
     for dimension, rubric in _rubrics(sample).items():
         question = RubricQuestion(dimension, rubric, output, prompt)
-        found = mean_score(_counted(judge(question) for judge in judges))
+        counted = _counted(judge(question) for judge in judges)
+        found = mean_score(counted) if len(judges) > 1 else next(iter(counted), None)
         if found is not None:
             scores.append(found)
-    return mean_score(scores)
+    return mean_score(scores) if sample.get("dimensions") else next(iter(scores), None)
 
 
 def _rubrics(sample: Mapping[str, Any]) -> Mapping[str, str]:
@@ -171,8 +174,8 @@ def _text(sample: Mapping[str, Any], name: str) -> str:
 
 
 def _counted(scores: Iterable[float | None]) -> list[float]:
-    """Those that did not fail; a judge's scores are from 1 to 5."""
-    return [score for score in scores if score is not None and 1 <= score <= 5]
+    """Those that did not fail."""
+    return [score for score in scores if score is not None and 0 < score <= HIGHEST]
 
 
 # ----------------------------------------------------------------------------------- paths of files

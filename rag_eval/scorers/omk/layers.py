@@ -11,6 +11,7 @@ from rag_eval.plumbing.checked_values import is_number
 from rag_eval.plumbing.javascript_numbers import fixed_number
 from rag_eval.scorers.javascript import SPACE
 from rag_eval.scorers.omk.assertion_types import layer_of
+from rag_eval.scorers.omk.ratings import HIGHEST
 from rag_eval.stats.omk.means import plain_mean
 
 GATE: Final = 3.5
@@ -85,15 +86,15 @@ def layered_scores(
         ``type``, ``weight`` (default 1) and ``passed``; for sets also ``layer``. Assertions without
         a layer, and those whose ``passed`` is None, do not count.
     llm_score : float, optional
-        The score of a judge; None and 0 mean that there is none.
+        The score of a judge; None, 0 and less mean that there is none.
 
     Returns
     -------
     dict
         ``fact``, ``behavior`` and ``judge``, None if missing; ``composite``, 0 if all are missing.
     """
-    if llm_score and not (is_number(llm_score) and 1 <= llm_score <= 5):
-        raise InputError(f"llm_score must be a number from 1 to 5, got {glance(llm_score)}")
+    if llm_score is not None and not (is_number(llm_score) and llm_score <= HIGHEST):
+        raise InputError(f"llm_score must be a number of at most 5, got {glance(llm_score)}")
     layers: dict[str, list[tuple[float, bool]]] = {"fact": [], "behavior": []}
     for place, detail in enumerate(details or ()):
         layer = detail.get("layer") or layer_of(detail.get("type", ""))
@@ -101,7 +102,7 @@ def layered_scores(
             layers[layer].append((_weight(detail, place), bool(detail["passed"])))
     shares = {layer: share_passed(found) for layer, found in layers.items()}
     fact, behavior = (None if share is None else ratio_to_score(share) for share in shares.values())
-    judge = llm_score or None
+    judge = llm_score if llm_score is not None and llm_score > 0 else None
     return {
         "composite": composite(fact, behavior, judge) or 0.0,
         "fact": fact,

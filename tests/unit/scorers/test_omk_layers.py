@@ -78,17 +78,28 @@ def test_details_that_were_not_checked_or_have_no_layer_do_not_count() -> None:
     }
 
 
-@every_row("llm_score", [9, -1, 0.5, math.nan, "4", True])
-def test_a_judge_gives_from_1_to_5(llm_score: Any) -> None:
+@every_row("llm_score", [9, math.nan, "4", True])
+def test_a_judge_gives_up_to_5(llm_score: Any) -> None:
     """A score of 9 would make a composite that no report can hold."""
-    with pytest.raises(InputError, match="llm_score must be a number from 1 to 5"):
+    with pytest.raises(InputError, match="llm_score must be a number of at most 5"):
         layered_scores([], llm_score)
+
+
+@every_row(("llm_score", "judge"), [(0.5, 0.5), (5, 5), (0, None), (-1, None), (None, None)])
+def test_a_judge_that_gives_0_or_less_failed(llm_score: float | None, judge: float | None) -> None:
+    assert layered_scores(None, llm_score)["judge"] == judge
 
 
 @every_row("weight", [0, -1, math.nan, math.inf, "1", None])
 def test_a_weight_of_a_detail_is_above_0(weight: Any) -> None:
     with pytest.raises(InputError, match=r"details\[0\]: weight must be above 0"):
         layered_scores([{"type": "contains", "passed": True, "weight": weight}])
+
+
+def test_weights_that_no_sum_can_hold_are_refused() -> None:
+    details = [{"type": "contains", "passed": True, "weight": 1e308}] * 2
+    with pytest.raises(InputError, match="too large to be summed"):
+        layered_scores(details)
 
 
 # -------------------------------------------------------------------------------------------- gates
@@ -153,6 +164,33 @@ def test_dimensions_come_before_a_rubric_and_each_judge_is_asked_for_each() -> N
     assert (found.judge, found.composite, found.assertions) == (3.5, 3.5, None)
     assert asked[0] == RubricQuestion("a", "A", "out", "P")
     assert [question.dimension for question in asked] == ["a", "a", "b", "b"]
+
+
+@every_row(
+    ("criteria", "scores", "judge"),
+    [
+        # One judge's score is rounded only in a mean over dimensions.
+        ({"rubric": "R"}, [[4.555]], 4.555),
+        ({"dimensions": {"a": "A", "b": "B"}}, [[4.555, 3.0]], 3.78),
+        ({"dimensions": {"a": "A"}}, [[4.555]], 4.55),
+        # The mean of several judges is rounded for each rubric.
+        ({"rubric": "R"}, [[4.555], [3.0]], 3.78),
+        ({"dimensions": {"a": "A", "b": "B"}}, [[4.555, 3.0], [4.555, 3.0]], 3.77),
+        ({"rubric": "R"}, [[0.5]], 0.5),
+        ({"rubric": "R"}, [[0.5], [4.0]], 2.25),
+    ],
+)
+def test_scores_of_judges_are_rounded_where_they_are_averaged(
+    criteria: dict[str, Any], scores: list[list[float]], judge: float
+) -> None:
+    answers = [iter(own) for own in scores]
+    judges = tuple(lambda _, own=own: next(own) for own in answers)
+    assert grade(criteria, AssertionRun(output="o"), rubric_judges=judges).judge == judge
+
+
+def test_assertions_that_all_need_a_judge_are_none_without_one() -> None:
+    sample = {"assertions": [{"type": "faithfulness"}], "context": "c", "prompt": "p"}
+    assert grade(sample, AssertionRun(output="o")).assertions is None
 
 
 @every_row("failure", [None, 0, 9])
