@@ -11,6 +11,7 @@ from rag_eval.scorers.omk import parameters as p
 from rag_eval.scorers.omk.assertion_runs import AssertionRun
 from rag_eval.scorers.omk.assertion_types import (
     ALL_TYPES,
+    ANSWER,
     CUSTOM,
     JUDGED,
     JUDGED_PARAMETERS,
@@ -21,9 +22,10 @@ from rag_eval.scorers.omk.assertion_types import (
     layer_of,
 )
 from rag_eval.scorers.omk.parameters import Parameter, Values
+from rag_eval.scorers.omk.ratings import HIGHEST
 
 MOST_NESTED: Final = 16
-"""Sets within one another."""
+"""Levels of assertions, with the one within all sets."""
 
 _MOST_ASSERTIONS: Final = 20_000
 _COMMON: Final = (p.WEIGHT, p.NOT)
@@ -53,7 +55,7 @@ class JudgedAssertion:
 
 
 AssertionJudge: TypeAlias = Callable[[JudgedAssertion], float | None]
-"""A question in, a score from 1 to 5 out; None and 0 are a judgement that failed."""
+"""A question in, a score from 1 to 5 out; None, 0 and less are a judgement that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,8 @@ def read_assertions(
     Raises
     ------
     InputError
-        Named by its place: an unknown type, a parameter that is missing, wrong or unknown, sets
-        nested more than 16 deep, more than 20,000 assertions with those in sets.
+        Named by its place: an unknown type, a parameter that is missing, wrong or unknown,
+        assertions nested more than 16 deep, more than 20,000 assertions with those in sets.
     """
     if isinstance(assertions, (str, bytes, Mapping)) or not isinstance(assertions, Sequence):
         raise InputError(f"{owner} must be a list, got {type(assertions).__name__}")
@@ -125,6 +127,8 @@ class _Reader:
     def read(self, assertion: object, place: str, depth: int = 0) -> Prepared:
         if not isinstance(assertion, Mapping):
             raise InputError(f"{place} must be a mapping, got {type(assertion).__name__}")
+        if depth >= MOST_NESTED:
+            raise _Placed(f"{place[:80]}: assertions are nested more than {MOST_NESTED} deep")
         self._n_read += 1
         if self._n_read > _MOST_ASSERTIONS:
             raise InputError(f"{place}: at most {_MOST_ASSERTIONS} assertions are accepted")
@@ -169,8 +173,6 @@ class _Reader:
         return _prepared(place, name, values, kind.wanted.format(**values), find)
 
     def _set(self, assertion: Values, place: str, depth: int) -> Prepared:
-        if depth > MOST_NESTED:
-            raise _Placed(f"{place[:80]}: an {SET} is nested more than {MOST_NESTED} deep")
         values = _values((p.MODE, p.CHILDREN, *_COMMON), assertion)
         children = [
             self.read(child, f"{place}.children[{number}]", depth)
@@ -238,7 +240,8 @@ def leaf_finder(kind: AssertionType, values: Values) -> Callable[[AssertionRun, 
     def find(run: AssertionRun, helpers: Helpers) -> Finding:
         subject = getattr(run, reads)
         if subject is None:
-            return Finding(kind.holds_unknown(values) or None, None, f"{reads} is not known")
+            passed = None if reads == ANSWER else kind.holds_unknown(values)
+            return Finding(passed, None, f"{reads} is not known")
         measured = measure(subject)
         return Finding(holds(measured), measured)
 
@@ -313,7 +316,7 @@ def _judged(name: str, values: Values) -> Callable[[AssertionRun, Helpers], Find
             raise InputError(f"{name} needs a reference, or a context of the sample")
         asked = JudgedAssertion(name, run.output, reference, run.question or "")
         score = helpers.judge(asked)
-        if score is None or not 1 <= score <= 5:
+        if score is None or not 0 < score <= HIGHEST:
             return Finding(None, None, "the judgement failed")
         return Finding(score >= threshold, score)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import glance
-from rag_eval.scorers.javascript import SPACE, trimmed, utf16_length
-from rag_eval.scorers.omk.assertion_runs import AssertionCall, call_text
+from rag_eval.scorers.javascript import SPACE, parsed, trimmed, utf16_length
+from rag_eval.scorers.omk.assertion_runs import AssertionCall, given_text, result_text
 from rag_eval.scorers.omk.parameters import Values
 
 Measure: TypeAlias = Callable[[Any], Any]
@@ -32,13 +32,16 @@ def plainly(measure: Measure) -> Callable[[Values], Measure]:
 
 
 def json_fault(text: str) -> str | None:
-    """Why a text is not JSON; None if it is."""
-    from rag_eval.plumbing.strict_json import JsonFault, parse_json
+    """Why a text is not JSON; None if it is. Numbers may have any size."""
+    from rag_eval.plumbing.strict_json import MOST_DEPTH, json_depth
 
+    # How deep Python reads depends on its version.
+    if json_depth(text) > MOST_DEPTH:
+        return f"nested more than {MOST_DEPTH} deep"
     try:
-        parse_json(text)
-    except JsonFault as fault:
-        return fault.reason
+        parsed(text)
+    except ValueError as error:
+        return f"not JSON: {error}"
     return None
 
 
@@ -89,12 +92,16 @@ def names(calls: Iterable[AssertionCall]) -> list[str]:
     return [call.tool for call in calls]
 
 
-def texts_of_tool(part: Literal["input", "output"]) -> Callable[[Values], Measure]:
+def _texts_of_tool(text_of: Callable[[AssertionCall], str]) -> Callable[[Values], Measure]:
     def measure(values: Values) -> Measure:
         tool = _tool_and_text(values)[0]
-        return lambda calls: [call_text(getattr(c, part)) for c in calls if c.tool.lower() == tool]
+        return lambda calls: [text_of(call) for call in calls if call.tool.lower() == tool]
 
     return measure
+
+
+given_texts = _texts_of_tool(given_text)
+result_texts = _texts_of_tool(result_text)
 
 
 def hits(values: Values) -> Measure:
@@ -165,6 +172,11 @@ def matches(values: Values) -> Verdict:
 
     # No flags at all are the default there, too.
     return compiled(values["pattern"], values["flags"] or "i").search
+
+
+def matches_all(values: Values) -> str | None:
+    """Why a pattern says nothing of any text."""
+    return None if values["pattern"] else "pattern is empty, which every text matches"
 
 
 def nothing_found(values: Values) -> Verdict:

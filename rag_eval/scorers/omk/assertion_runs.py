@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.scorers.javascript import written
+from rag_eval.scorers.javascript import parsed, written
 
 RUN_FIELDS: Final = (
     "answer",
@@ -24,7 +24,7 @@ RUN_FIELDS: Final = (
 """Fields of a sample that a run is read from."""
 
 _NAMES: Final = ("tool", "name", "tool_name", "toolName")
-_INPUTS: Final = ("input", "args", "arguments", "parameters")
+_ARGUMENTS: Final = ("args", "arguments", "parameters")
 _OUTPUTS: Final = ("output", "result")
 
 
@@ -44,12 +44,14 @@ class AssertionRun:
     Attributes
     ----------
     output : str or None
-        The answer. An assertion about a value that is None fails.
+        The answer. An assertion about an answer that is None fails, with or without ``not``.
     tool_calls : tuple of AssertionCall
         In order.
     cost_usd, latency_ms, n_turns : float or None
-    mock_hits : mapping
-        How often each mock of a tool was used, by name.
+        None if unknown: an infinite cost or duration, too many turns for a limit and none for a
+        minimum.
+    mock_hits : mapping or None
+        How often each mock of a tool was used, by name. None if unknown: no mock was hit.
     question : str or None
     contexts : tuple of str
         The text that judges compare with.
@@ -99,19 +101,28 @@ def calls_of(value: object) -> tuple[AssertionCall, ...]:
 
     A mapping has the tool under ``tool``, ``name`` or ``tool_name``, or within ``function``; what
     it was given under ``input``, ``args``, ``arguments`` or ``parameters``; what it gave under
-    ``output`` or ``result``.
+    ``output`` or ``result``. Arguments may be a text that is a JSON object, as vendors write them;
+    ``input``, omk's own name, is taken as it is.
     """
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
         raise InputError(f"tool_calls must be a list, got {type(value).__name__}")
     return tuple(_call(item, f"tool_calls[{place}]") for place, item in enumerate(value))
 
 
-def call_text(value: object) -> str:
-    """The input or output of a tool as one text: JSON as JavaScript writes it, unless a text."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
+def given_text(call: AssertionCall) -> str:
+    """The input of a call as JSON, texts too, with an empty one for null, false and 0."""
+    return _json_text("" if call.input is None or call.input == 0 else call.input)
+
+
+def result_text(call: AssertionCall) -> str:
+    """The output of a call, as JSON unless it is a text."""
+    if isinstance(call.output, str):
+        return call.output
+    return "" if call.output is None else _json_text(call.output)
+
+
+def _json_text(value: object) -> str:
+    """JSON as JavaScript writes it."""
     try:
         return written(value)
     except RecursionError:
@@ -132,8 +143,21 @@ def _call(value: object, owner: str) -> AssertionCall:
     name = _first(called, _NAMES)
     if not isinstance(name, str) or not name:
         raise InputError(f"{owner} must name its tool with a text, got {glance(name)}")
-    given, result = _first(called, _INPUTS), _first(called, _OUTPUTS)
+    given, result = _given(called), _first(called, _OUTPUTS)
     return AssertionCall(name, given, _first(value, _OUTPUTS) if result is None else result)
+
+
+def _given(called: Mapping[str, Any]) -> Any:
+    if called.get("input") is not None:
+        return called["input"]
+    given = _first(called, _ARGUMENTS)
+    if not isinstance(given, str):
+        return given
+    try:
+        read = parsed(given)
+    except ValueError:
+        return given
+    return read if isinstance(read, dict) else given
 
 
 def _first(source: Mapping[str, Any], names: Sequence[str]) -> Any:

@@ -18,6 +18,7 @@ Layer: TypeAlias = Literal["fact", "behavior"]
 
 SET: Final = "assert-set"
 CUSTOM: Final = "custom"
+ANSWER: Final = "output"
 JUDGED: Final = ("faithfulness", "answer_relevancy", "context_recall", "semantic_similarity")
 
 
@@ -39,7 +40,8 @@ class AssertionType:
     wanted : str
         What it wants, a format of its parameters.
     holds_unknown : callable
-        Whether it holds whatever it reads, so that it holds where that is not known.
+        Whether it holds where what it reads is not known, and is no answer: of an unknown cost,
+        duration or number of turns as of one that is out of bounds. A missing answer meets nothing.
     fault : callable
         Why no run could tell anything by it, or None; asked before there is any run.
     measure_all : callable, optional
@@ -65,13 +67,8 @@ _LENGTH: Final = rules.plainly(utf16_length)
 _WORDS: Final = rules.plainly(word_count)
 _CALLED: Final = rules.plainly(rules.names)
 _COUNT: Final = rules.plainly(len)
-_INPUTS: Final = rules.texts_of_tool("input")
-_OUTPUTS: Final = rules.texts_of_tool("output")
 _LEAST: Final = rules.at_least("value")
 _ENOUGH: Final = rules.at_least("threshold")
-
-
-_ANSWER: Final = "output"
 _CALLS: Final = "tool_calls"
 
 
@@ -82,7 +79,7 @@ def _type(
     parameters: tuple[Parameter, ...],
     holds: Callable[[Values], Verdict],
     measure: Callable[[Values], Measure] = rules.itself,
-    reads: str = _ANSWER,
+    reads: str = ANSWER,
 ) -> AssertionType:
     return AssertionType(name, layer, reads, parameters, measure, holds, wanted)
 
@@ -100,13 +97,13 @@ def _of_one_tool(
 
 
 def _at_least(
-    name: str, unit: str, measure: Callable[[Values], Measure], reads: str = _ANSWER
+    name: str, unit: str, measure: Callable[[Values], Measure], reads: str = ANSWER
 ) -> AssertionType:
     return _behavior(name, f"at least {{value}} {unit}", (p.AMOUNT,), _LEAST, measure, reads)
 
 
 def _at_most(
-    name: str, unit: str, measure: Callable[[Values], Measure], reads: str = _ANSWER
+    name: str, unit: str, measure: Callable[[Values], Measure], reads: str = ANSWER
 ) -> AssertionType:
     return _behavior(name, f"at most {{value}} {unit}", (p.AMOUNT,), rules.at_most, measure, reads)
 
@@ -119,11 +116,14 @@ _TABLE: Final = (
     _fact("contains_any", "has one of {values!r:.80}", (p.TEXTS,), rules.has_each(any)),
     _fact("equals", "is {value!r:.80}", (p.TEXT,), rules.equals, _TRIMMED),
     _fact("not_equals", "is not {value!r:.80}", (p.TEXT,), rules.opposite(rules.equals), _TRIMMED),
-    _fact(
-        "regex",
-        "matches {pattern!r:.80} with the flags {flags!r:.20}",
-        (p.PATTERN, p.FLAGS),
-        rules.matches,
+    replace(
+        _fact(
+            "regex",
+            "matches {pattern!r:.80} with the flags {flags!r:.20}",
+            (p.PATTERN, p.FLAGS),
+            rules.matches,
+        ),
+        fault=rules.matches_all,
     ),
     _fact("json_valid", "is JSON", (), rules.nothing_found, rules.plainly(rules.json_fault)),
     _fact(
@@ -144,13 +144,17 @@ _TABLE: Final = (
         rules.at_most,
         rules.distance,
     ),
-    _of_one_tool("tool_output_contains", "gave {value!r:.80}", rules.some_call_has, _OUTPUTS),
-    _of_one_tool("tool_input_contains", "was given {value!r:.80}", rules.some_call_has, _INPUTS),
+    _of_one_tool(
+        "tool_output_contains", "gave {value!r:.80}", rules.some_call_has, rules.result_texts
+    ),
+    _of_one_tool(
+        "tool_input_contains", "was given {value!r:.80}", rules.some_call_has, rules.given_texts
+    ),
     _of_one_tool(
         "tool_input_not_contains",
         "was never given {value!r:.80}",
         rules.opposite(rules.some_call_has),
-        _INPUTS,
+        rules.given_texts,
     ),
     _behavior("starts_with", "starts with {value!r:.80}", (p.TEXT,), rules.starts),
     _behavior("ends_with", "ends with {value!r:.80}", (p.TEXT,), rules.ends),

@@ -123,8 +123,9 @@ def check_assertion(
 ) -> AssertionResult:
     """Whether one assertion holds.
 
-    If a run lacks a value, such as its cost or answer, an assertion about it fails, with or without
-    ``not``. Missing tool calls count as no calls.
+    Unknown numbers count as in omk: a cost or duration as infinite, turns as too many for a limit
+    and none for a minimum, mocks as not hit; ``not`` negates that, too. An assertion about a
+    missing answer fails, with or without ``not``. Missing tool calls count as no calls.
 
     Parameters
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ REQUIRED: Final = object()
 
 # A tool, and the place of the mock among the mocks of that tool, from 1 on.
 _MOCK: Final = re.compile("[^:]+:[1-9][0-9]*")
+# Beyond it, JavaScript's numbers leave whole ones out.
+_MOST: Final = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,6 @@ def _is_mock(value: object) -> bool:
     return isinstance(value, str) and _MOCK.fullmatch(value) is not None
 
 
-def _is_pattern(value: object) -> bool:
-    # Of white space is one, too.
-    return isinstance(value, str) and value != ""
-
-
 def _are_texts(value: object) -> bool:
     return isinstance(value, (list, tuple)) and bool(value) and all(map(_is_text, value))
 
@@ -80,8 +76,8 @@ def _within(lowest: float, highest: float) -> Callable[[Any], bool]:
 TEXT: Final = Parameter("value", _is_text, "a non-blank text")
 TEXTS: Final = Parameter("values", _are_texts, "a list of non-blank texts")
 MOCK: Final = Parameter("value", _is_mock, "a tool and the number of its mock, as in 'Bash:1'")
-AMOUNT: Final = Parameter("value", _within(0, math.inf), "a number of at least 0")
-PATTERN: Final = Parameter("pattern", _is_pattern, "a regular expression")
+AMOUNT: Final = Parameter("value", _within(0, _MOST), "a number from 0 to 2**53 - 1")
+PATTERN: Final = Parameter("pattern", lambda value: isinstance(value, str), "a regular expression")
 FLAGS: Final = Parameter("flags", lambda value: isinstance(value, str), "a text of flags", "i")
 SCHEMA: Final = Parameter("schema", lambda value: isinstance(value, Mapping), "a JSON schema")
 REFERENCE: Final = Parameter("reference", _is_text, "a non-blank text")
@@ -89,11 +85,14 @@ OWN_REFERENCE: Final = Parameter("reference", lambda value: isinstance(value, st
 GRAM: Final = Parameter("n", _is_whole, "a whole number of at least 1", 1)
 SHARE: Final = Parameter("threshold", _within(0, 1), "a number from 0 to 1", 0.5)
 RATING: Final = Parameter("threshold", _within(1, 5), "a number from 1 to 5", 3)
-HITS: Final = Parameter("threshold", _within(0, math.inf), "a number of at least 0", 1)
+HITS: Final = Parameter("threshold", _within(0, _MOST), "a number from 0 to 2**53 - 1", 1)
 FUNCTION: Final = Parameter("fn", _is_text, "the name of a check")
 
 WEIGHT: Final = Parameter(
-    "weight", lambda value: is_number(value) and value > 0, "a finite number above 0", 1
+    "weight",
+    lambda value: is_number(value) and 0 < value <= _MOST,
+    "a number above 0 and up to 2**53 - 1",
+    1,
 )
 NOT: Final = Parameter("not", lambda value: isinstance(value, bool), "true or false", False)
 MODE: Final = Parameter("mode", lambda value: value in ("all", "any"), "'all' or 'any'", "all")

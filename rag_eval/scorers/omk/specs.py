@@ -163,6 +163,7 @@ _FIELDS: Final = {"output": "answer"}
 _EXTRAS: Final = {"regex": "safe-regex", "json_schema": "schema"}
 _VERSIONS: Final = {
     "regex": 3,
+    "json_valid": 2,
     "tool_output_contains": 3,
     "tool_input_contains": 3,
     "tool_input_not_contains": 3,
@@ -180,6 +181,9 @@ def _create_type(kind: AssertionType) -> Callable[..., Scorer]:
 
     def create(**options: Any) -> Scorer:
         values = {parameter.name: parameter.read(options) for parameter in known}
+        # As an option, an empty pattern is a slip: omk's own assertions alone may have one.
+        if values.get("pattern") == "":
+            raise InputError(str(kind.fault(values)))
         find = leaf_finder(kind, values)
         negated = values["not"]
         wanted = kind.wanted.format(**values)

@@ -14,7 +14,8 @@ from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.samples import NullReason
 
 _LONGEST_GRAM: Final = 4
-# A word of ASCII, or one character of the script that writes without spaces.
+# A word of ASCII, or one character of the script that writes without spaces: those of Unicode 1.1,
+# without what was added to the block later, as in omk.
 _TOKEN: Final = re.compile("[a-z0-9]+|[\u4e00-\u9fa5]")
 
 
@@ -172,6 +173,7 @@ TEXT_METRICS: Final = (
         threshold=0.5,
         cost="python",
         null_when="the ground truth has fewer than n tokens",
+        version=2,
         **_COMPARED,
     ),
     Metric(
@@ -182,6 +184,7 @@ TEXT_METRICS: Final = (
         threshold=0.5,
         cost="python",
         null_when="the ground truth has no tokens",
+        version=2,
         **_COMPARED,
     ),
     Metric(

@@ -223,16 +223,20 @@ def test_scores_that_changed_have_a_raised_version() -> None:
         *(f"mastra.check_{name}" for name in ("includes", "excludes", "similarity")),
         *(f"mastra.check_{name}" for name in ("matches", "tool_order")),
         "mastra.tool_call_accuracy",
+        *(f"omk.{name}" for name in ("bleu", "json_valid", "rouge_n")),
         *(f"omk.{name}" for name in ("tools_called", "tools_not_called")),
         *(f"regtrace.{name}" for name in ("factuality", "format", "regex_match")),
         "regtrace.markdown_features",
     ]
-    again = [
+    thrice = [
         "mastra.trajectory_accuracy",
         *(f"omk.{name}" for name in ("assertions", "composite", "fact", "behaviour", "regex")),
         *(f"omk.tool_{name}_contains" for name in ("output", "input")),
         "omk.tool_input_not_contains",
         "regtrace.format_mean",
     ]
-    three_times = {"mastra.trajectory": 4}
-    assert raised == {**dict.fromkeys(twice, 2), **dict.fromkeys(again, 3), **three_times}
+    assert raised == {
+        **dict.fromkeys(twice, 2),
+        **dict.fromkeys(thrice, 3),
+        "mastra.trajectory": 4,
+    }
