@@ -6,11 +6,11 @@
  * Source: tools/word_lists/stop_words.toml, SHA-256
  *   31b53726b41b0769c99508e214b1f2e963a8dab6393f10742efb920fe5a0e60a
  * Source: tools/word_lists/english.toml, SHA-256
- *   59418594293c4eb6901a235c082ca8b450400356dbc808a82148dbc6cdfb3252
+ *   62eac7a6787fcbd406663bd9fe680441768b948425bda16a8d28729382d86db2
  * Source of the stop words: stopwordsiso 0.7.1 (PyPI), stopwords-iso.json, SHA-256
  *   337af4d57d5fa1fecc2ffcae532e9b9f05db51c74ff18d3dde9572185a3cdae4
  * Table content, SHA-256 of all that follows this comment and its line end:
- *   b0a6e4aeb364d3cbc3b282c95bdaff837cdce4bb4e969083a1ba49bce7db0743
+ *   a010c8afd3402e57904aeab423889c37bc96bca0f1f79d1a908a19ba24cc177f
  *
  * The stop words are from stopwords-iso (SPDX: MIT):
  *
@@ -879,7 +879,7 @@ static const word_entry_t word_entries[N_WORDS + 1] = {
 {0xff646574616c6572,0xffffffffffffffff,{0x0,0x200,0,0,0,0,7}},
 {0xff646e6f70736572,0xffffffffffffffff,{0x0,0x400,0,0,0,0,7}},
 {0x6576656972746572,0xffffffffffffff64,{0x0,0x8,0,0,0,0,9}},
-{0xffffffffffffff73,0xffffffffffffffff,{0xc0600a,0x0,0,0,0,0,1}},
+{0xffffffffffffff73,0xffffffffffffffff,{0xc0600a,0x80,0,0,0,0,1}},
 {0xffffffffffff6173,0xffffffffffffffff,{0x11405708,0x0,0,0,0,0,2}},
 {0xffffffff74616173,0xffffffffffffffff,{0x40000,0x0,0,0,0,0,4}},
 {0xffffffff64696173,0xffffffffffffffff,{0x0,0x10,0,0,0,0,4}},

@@ -748,6 +748,7 @@ def test_the_ground_truth_belongs_to_the_question_in_precision_alone() -> None:
         ("No information is given.", True, True),
         ("No personal information is stored.", False, False),
         ("The passages contain no mention of it.", True, True),
+        ("There s no mention of it.", True, True),
         ("It is not stated in the text.", True, True),
         ("Well, I do not know.", True, True),
         ("I cannot swim.", False, False),
