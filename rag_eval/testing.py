@@ -190,7 +190,10 @@ def _checked(bars: object, given: Mapping[str, Any]) -> dict[str, float]:
     from rag_eval.gating.bars import checked_bars
 
     if bars is not None and not isinstance(bars, Mapping):
-        raise InputError(f"assert_rag: bars must be a mapping of metrics, got {bars!r:.80}")
+        raise InputError(
+            "assert_rag: thresholds must be a mapping such as {'faithfulness': 0.7}, "
+            f"got {bars!r:.80}"
+        )
     in_mapping = checked_bars(bars or {}, "assert_rag")
     checked = checked_bars(given, "assert_rag")
     if twice := in_mapping.keys() & checked.keys():

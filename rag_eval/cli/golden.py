@@ -276,7 +276,7 @@ def split_command(
     parts = split_golden_dataset(load_golden_dataset(file), holdout, seed=seed, by=by)
     stem = Path(file).with_suffix("")
     targets = (rest_file or f"{stem}.rest.json", holdout_file or f"{stem}.holdout.json")
-    _check_targets(file, targets)
+    _check_targets("FILE, --rest-file and --holdout-file", file, *targets)
     for part, target in zip(parts, targets, strict=True):
         _write(part, target)
         print(f"{plain_text(target)}: {counted(len(part), 'case')}")
@@ -284,13 +284,13 @@ def split_command(
         print("warning: the share is too small to hold out a case", file=sys.stderr)
 
 
-def _check_targets(file: str, targets: tuple[str, ...]) -> None:
+def _check_targets(named: str, *files: str) -> None:
     from rag_eval.errors import InputError
     from rag_eval.plumbing.durable_files import followed
 
-    paths = [followed(Path(name)) for name in (file, *targets)]
+    paths = [followed(Path(name)) for name in files]
     if len(set(paths)) < len(paths):
-        raise InputError("FILE, --rest-file and --holdout-file must be different files")
+        raise InputError(f"{named} must be different files")
 
 
 def _write(dataset: GoldenDataset, target: str) -> None:
@@ -337,6 +337,8 @@ def dedupe_command(file: str, threshold: float, ngrams: int, output: str | None,
     from rag_eval.golden.near_duplicates import near_duplicates
     from rag_eval.reports.golden import duplicate_lines
 
+    if output is not None:
+        _check_targets("FILE and --output", file, output)
     dataset = load_golden_dataset(file)
     found = near_duplicates(dataset, threshold, n=ngrams)
     if output is not None:

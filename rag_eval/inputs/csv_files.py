@@ -22,6 +22,8 @@ from rag_eval.plumbing.spelling import counted
 _MAX_ROWS: Final = 1024
 _LOOKED_AT_ROWS: Final = 64
 _LARGEST_CELL: Final = 0x7FFFFFFF
+# A line that Excel writes and reads before the header.
+_TOLD_SEPARATOR: Final = re.compile(rb"sep=([,;\t|])", re.IGNORECASE)
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _TRUTHS: Final = ("ground_truth", "groundTruth")
 # Fields whose cells are not simply texts.
@@ -68,10 +70,14 @@ class CsvTable:
         self._row_bytes = self._line = 0
         lines = self._lines()
         first = next(lines, b"")
+        if told := _TOLD_SEPARATOR.fullmatch(first.rstrip(b"\r\n")):
+            separator, self._row_bytes = separator or told[1].decode(), 0
+            first = next(lines, b"")
+        of_header = self._line
         mark = separator or _separator(self._decoded(first))
         self._records = CsvRecords(chain([first], lines), mark, self._decoded)
         self.header = self._next() or []
-        check_header(self.header, f"{self.source}: line 1")
+        check_header(self.header, f"{self.source}: line {of_header or 1}")
 
     def _next(self) -> list[str] | None:
         try:

@@ -11,6 +11,9 @@ from rag_eval.errors import InputError, glance
 _CHUNK_BYTES: Final = 1 << 16
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
+# How files begin that are compressed, and the end of their names.
+_COMPRESSED: Final = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
+
 
 def checked_encoding(value: Any, name: str) -> str:
     """The name of a text encoding that Python knows."""
@@ -85,6 +88,9 @@ def utf_16_hint(head: bytes, *, has_option: bool) -> str:
 
 def encoding_hint(content: bytes, *, has_option: bool) -> str:
     """The remedy for text that is not UTF-8."""
+    for begin, suffix in _COMPRESSED.items():
+        if content.startswith(begin):
+            return f". It is compressed: give it as a file whose name ends in {suffix}"
     if content[:2] in _UTF_16:
         return _remedy("utf-16", has_option, "")
     # Control characters in Latin-1, which texts do not have; dashes and quotes on Windows.

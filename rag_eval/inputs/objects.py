@@ -199,13 +199,14 @@ def _renamed_blocks(
 def _opened(table: Any) -> ArrowSource | None:
     """The columns of a table; None for a frame of pandas that cannot give them.
 
-    It needs pyarrow for that, and one before 2.2 cannot at all.
+    It needs pyarrow for that, one before 2.2 cannot at all, and none can where a column, be it one
+    that nobody reads, has values of several types.
     """
     if not is_arrow(table):
         return None
     try:
         return open_arrow(table)
-    except ImportError:
+    except (ImportError, InputError):
         if _is_frame(table):
             return None
         raise

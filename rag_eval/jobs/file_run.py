@@ -128,6 +128,12 @@ class _FileRun:
             options.get("max_judge_failures"),
             options.get("max_mean"),
         )
+        if self._gates.min_pass_rate is not None and not plan.can_fail:
+            raise InputError(
+                "min_pass_rate (--min-pass-rate) counts rows that pass, but no row can fail: no "
+                f"threshold is set for {', '.join(plan.columns)}. Set one, such as "
+                f"thresholds={{{plan.columns[0]!r}: 0.5}} (--thresholds {plan.columns[0]}=0.5)"
+            )
         details = bool(options.get("details"))
         self.writer = ResultWriter(
             plan,

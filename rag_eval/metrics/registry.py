@@ -15,7 +15,7 @@ from typing import Final
 
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.contract import JudgedRule, Metric
-from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS, are_of_kernels
+from rag_eval.metrics.ids import ALL_METRIC_IDS, COMPOSITE, METRIC_IDS, are_of_kernels
 from rag_eval.metrics.seven import GROUNDED_METRICS, PROFILE_METRICS
 from rag_eval.plumbing.spelling import camel_case, snake_case
 from rag_eval.samples import MetricId, Profile
@@ -149,6 +149,12 @@ def to_metric_id(name: object) -> MetricId:
     """
     metric = _found(name)
     if metric is None:
+        if name == COMPOSITE:
+            raise InputError(
+                "composite is no metric but the score of a whole row: composite_threshold "
+                "(--composite-threshold) is its limit, and min_pass_rate (--min-pass-rate) counts "
+                "the rows that pass"
+            )
         known = known_metric_ids()
         hint = suggestion(name, known)
         own = isinstance(name, str) and not hint and _OWN_NAME.fullmatch(snake_case(name))

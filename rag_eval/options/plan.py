@@ -73,6 +73,13 @@ class Plan:
             return self.columns
         return tuple(metric for metric in self.columns if not is_scorer_id(metric))
 
+    @property
+    def can_fail(self) -> bool:
+        """Whether a score can fail a row, and not only the want of any score."""
+        return self.composite_threshold is not None or any(
+            limit is not None for limit in self.thresholds.values()
+        )
+
     @cached_property
     def rule(self) -> VerdictRule:
         """What verdicts follow from."""

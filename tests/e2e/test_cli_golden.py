@@ -279,6 +279,14 @@ def test_dedupe_lists_near_duplicates_and_can_drop_them(tmp_path: Path) -> None:
         "5 cases, 1 near duplicate",
     ]
     assert len(json.loads(clean.read_text("utf-8"))["cases"]) == 4
+    own = tmp_path / "own.json"
+    own.write_bytes(Path(EXAMPLE).read_bytes())
+    refused = golden("dedupe", own, "-o", own)
+    assert (refused.exit_code, refused.stderr) == (
+        2,
+        "error: FILE and --output must be different files\n",
+    )
+    assert own.read_bytes() == Path(EXAMPLE).read_bytes()
     data = json.loads(golden("dedupe", EXAMPLE, "--format", "json").stdout)
     assert data["nearDuplicates"][0]["of"] == "ticket-price"
     assert golden("dedupe", EXAMPLE, "--threshold", "2").exit_code == 2

@@ -64,14 +64,17 @@ def test_table(data: Path) -> None:
 def test_diagnostics_in_the_table(data: Path) -> None:
     """Regression: the composite of passing diagnostics had a pass rate of 0."""
     whole = ("--min-pass-rate", 1)
-    done = run(data, *GROUNDED, *whole, "--metrics", "noiseSensitivity,unsupported_names")
+    diagnostics = ("--metrics", "noiseSensitivity,unsupported_names")
+    refused = run(data, *GROUNDED, *whole, *diagnostics)
+    assert refused.exit_code == 2
+    assert "no threshold is set for noise_sensitivity, unsupported_names" in refused.stderr
+    done = run(data, *GROUNDED, *diagnostics)
     assert done.exit_code == 0
     lines = [line.split() for line in done.stdout.splitlines()]
     wanted = ["unsupported_names", "0.50", "[0.09,", "0.91]", "2/3"]
     assert wanted in [line[:5] for line in lines]
     composite = next(line for line in lines if line[:1] == ["composite"])
-    assert composite == ["composite", "–", "–", "0/3", "1.00", "–", "PASS"]
-    assert done.stdout.splitlines()[-1] == "PASS  pass rate 1.00 (3/3) is at least 1.00"
+    assert composite == ["composite", "–", "–", "0/3", "1.00", "–"]
     # A threshold turns a diagnostic into a bar that lower scores pass, and nulls do not.
     barred = ("--thresholds", "unsupported_names=0.2", "--metrics", "unsupported_names")
     done = run(data, *GROUNDED, *whole, *barred)

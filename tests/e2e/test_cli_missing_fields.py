@@ -355,6 +355,16 @@ def test_a_run_that_did_not_measure_does_not_pass(tmp_path: Path) -> None:
     assert (tmp_path / "s.jsonl").read_text().count("\n") == 3
 
 
+def test_a_pass_rate_that_nothing_can_lower_is_no_gate(tmp_path: Path) -> None:
+    data = written(tmp_path, [FULL])
+    metrics, options = ["context_relevance"], {"profile": "grounded", "min_pass_rate": 1.0}
+    with pytest.raises(InputError, match="no threshold is set for context_relevance"):
+        run_file(data, metrics, **options)
+    assert run_file(data, metrics, thresholds={"context_relevance": 0.0}, **options).passed
+    # The composite score of the overlap profile has a limit.
+    run_file(data, metrics, **{**options, "profile": "overlap"})
+
+
 @every_row("command", COMMANDS)
 def test_missing_fields_can_be_allowed(command: str, tmp_path: Path) -> None:
     data = written(tmp_path, [MISSPELT])

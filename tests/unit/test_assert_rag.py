@@ -164,7 +164,7 @@ def test_texts_of_samples_cannot_reach_the_terminal() -> None:
     ("bars", "options", "kind", "message"),
     [
         ((), {}, InputError, "needs at least one threshold"),
-        ((0.7,), {}, InputError, "bars must be a mapping"),
+        ((0.7,), {}, InputError, "thresholds must be a mapping such as"),
         (({"faithfulness": 0.1},), {"faithfulness": 0.2}, InputError, "given twice"),
         ((), {"faithfulness": 70}, InputError, "the threshold of faithfulness .*got 70"),
         ((), {"faithfulness": None}, InputError, "the threshold of faithfulness"),

@@ -7,6 +7,7 @@ than buffers, such as a column of another type, its rows become dicts.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date, time
 from typing import Any, Final
 
 import numpy as np
@@ -179,7 +180,7 @@ class ArrowBlock:
         return sample
 
     def _id(self, row: int) -> str | int | None:
-        """The id of a row of the batch; other types than texts and integers name nothing."""
+        """The id of a row of the batch."""
         reader = self._table.field_reader("id")
         return None if reader is None else _as_id(reader(row))
 
@@ -313,7 +314,22 @@ class ArrowBlock:
 
 
 def _as_id(found: object) -> str | int | None:
-    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+    """A value as the name of a row; None for one that is missing."""
+    if found is None or found != found:
+        return None
+    if isinstance(found, (str, int)) and not isinstance(found, bool):
+        return found
+    # A column of whole numbers is one of floats where one is missing.
+    if isinstance(found, float) and found.is_integer():
+        return int(found)
+    if isinstance(found, (date, time)):
+        return found.isoformat()
+    if isinstance(found, bytes):
+        try:
+            return found.decode()
+        except UnicodeDecodeError:
+            return found.hex()
+    return str(found)
 
 
 def _read_fields(needs: FieldNeeds) -> list[str]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -456,8 +459,24 @@ def test_ids_and_names() -> None:
         with pytest.raises(SampleError) as raised:
             picked.pack(needs_of("overlap", ("faithfulness",)))
         assert raised.value.where == picked.name(0)
-    dates = pa.table({"answer": ["x"], "id": pa.array([1.5])})
-    assert blocks_of(dates, {"answer": "answer", "id": "id"})[0].ids() == [None]
+
+
+def test_values_of_any_type_name_rows() -> None:
+    """Rows without a name would be paired by their places."""
+    day = datetime(2026, 1, 31)
+    for values, ids in (
+        ([1.0, None, 3.0], [1, None, 3]),  # of whole numbers, one of which is missing
+        ([1.5, math.nan], ["1.5", None]),
+        ([Decimal("1.50")], ["1.50"]),
+        ([day.date(), None], ["2026-01-31", None]),
+        ([day], ["2026-01-31T00:00:00"]),
+        ([b"q-1", b"\xff\x00"], ["q-1", "ff00"]),
+        ([True], ["True"]),
+    ):
+        table = pa.table({"answer": ["x"] * len(ids), "id": pa.array(values)})
+        (block,) = blocks_of(table, {"answer": "answer", "id": "id"})
+        assert block.ids() == ids
+        assert block.sample(0)["id"] == ids[0]
 
 
 def test_other_columns_by_name() -> None:

@@ -320,6 +320,14 @@ def test_spreadsheets_of_other_countries_write_other_separators(
     assert found == ('line 2 ("q-1")', {"id": "q-1", 'a, "b"': "x;y\tz", "label": "0,25"})
 
 
+def test_a_first_line_of_excel_tells_the_separator(tmp_path: Path) -> None:
+    text = "sep=;\r\nid;question;answer;contexts\r\na;q?;A b.;A b c.\r\n"
+    rows, _, faults = read(written(tmp_path, b"\xef\xbb\xbf" + text.encode()))
+    assert (rows, faults) == ([SAMPLE], [])
+    with pytest.raises(InputError, match="line 2 names the column 'id' twice"):
+        list(table_rows(written(tmp_path, "sep=|\nid|id\n")))
+
+
 def test_a_comma_between_names_is_the_separator(tmp_path: Path) -> None:
     (found,) = table_rows(written(tmp_path, "id,a;b\nq-1,c;d\n"))
     assert found[1] == {"id": "q-1", "a;b": "c;d"}

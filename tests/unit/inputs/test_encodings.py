@@ -11,6 +11,7 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.inputs import encodings
+from rag_eval.inputs.encodings import encoding_hint
 from rag_eval.inputs.opened import START, Input, InputOptions, Position
 from tests.tables import every_row
 
@@ -81,6 +82,12 @@ def test_the_remedy_is_told(tmp_path: Path, name: str, encoding: str, message: s
         rows_of(path)
     assert message in str(caught.value)
     assert str(caught.value).endswith('")')
+
+
+@every_row(("begin", "suffix"), [(b"\x1f\x8b\x08", ".gz"), (b"\x28\xb5\x2f\xfd", ".zst")])
+def test_a_compressed_file_of_another_name_is_known(begin: bytes, suffix: str) -> None:
+    hint = f". It is compressed: give it as a file whose name ends in {suffix}"
+    assert encoding_hint(begin, has_option=True) == hint
 
 
 def test_the_remedy_is_told_of_each_line(tmp_path: Path) -> None:

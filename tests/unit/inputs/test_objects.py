@@ -263,3 +263,11 @@ def test_what_can_be_read_once_is_read_once() -> None:
     assert opened(found, 39)["question"] == ROWS[39]["question"]
     stream = pa.Table.from_pylist(ROWS).to_reader(7)
     assert len(rag_eval.evaluate_batch(stream)) == 40
+
+
+def test_a_frame_with_a_column_of_several_types_is_read_by_rows() -> None:
+    """Arrow has no such column, though nobody may read it."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"answer": ["a", "b"], "note": [1, "n/a"], "contexts": [["a"], ["c"]]})
+    found = rag_eval.evaluate_batch(frame, ["hallucination_rate"])
+    assert found.scores.tolist() == [[1.0], [0.0]]
