@@ -127,6 +127,11 @@ class Calibration:
             )
         if self.probability_map.is_flat:
             found.append(f"{self.metric} does not separate good rows from bad ones")
+        elif self.balanced_accuracy_interval.estimate <= 0.5:
+            found.append(
+                f"no threshold of {self.metric} finds good rows better than chance does: are good "
+                "rows labelled 1 and bad ones 0?"
+            )
         return found
 
     def probabilities(self, scores: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -31,7 +31,7 @@ from rag_eval.plumbing.checked_values import from_zero
 from rag_eval.results.reading import MissingIdsError
 from rag_eval.results.summaries import check_differences
 from rag_eval.results.verdicts import NO_VERDICT
-from rag_eval.runs.run_files import RunSource, read_run, sources_of
+from rag_eval.runs.run_files import IN_MEMORY, RunSource, read_run, sources_of
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId, NullReason
 
@@ -153,6 +153,8 @@ def compare(
     except MissingIdsError as error:
         means = compare_means(*sources, options, error, force=force)
         return _narrowed(means, wanted, gating, lower_is_better)
+    if before.name == after.name == IN_MEMORY:
+        before, after = replace(before, name="the old result"), replace(after, name="the new one")
     names = names_of([before, after], wanted, force=force)
     found = [name for name in names if name not in _EXTRAS]
     deciding = None if gating is None else [metric_or_column(name) for name in gating]

@@ -178,7 +178,7 @@ def estimate_labels(
         labels_name=source_name(labels),
         against_name=systems[1].run.name if len(systems) > 1 else None,
         assumptions=(*_assumptions(label_source), *assumption),
-        notes=tuple(note for system in systems for note in system.notes),
+        notes=(*_on_origin(draw, first), *(note for one in systems for note in one.notes)),
         repeats=score_repeats(
             [system.run for system in systems],
             metric_or_column(metric),
@@ -225,6 +225,16 @@ def _system(scores: RunSource, labels: str | Path, draw: LabelDraw, reading: _Re
         raise InputError(f"{name}: row {glance(strange[0])} is not in {run.name}")
     values, notes = _labels(labels, draw, reading)
     return _System(run, run.column(metric_or_column(reading.metric)), values, name, notes)
+
+
+def _on_origin(draw: LabelDraw, system: _System) -> list[str]:
+    """A note where the rows that people labelled were drawn from another run."""
+    if not draw.drawn_from or Path(draw.drawn_from).name == Path(system.run.name).name:
+        return []
+    return [
+        f"the rows were drawn from {draw.drawn_from}: their labels hold for {system.run.name} only "
+        "if its answers are the same"
+    ]
 
 
 def _labels(

@@ -6,7 +6,7 @@ import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,9 @@ from rag_eval.stats.repeat_noise import RepeatMoments, add_row
 
 RunSource: TypeAlias = str | Path | ResultFile | ScoredRun | BatchEvalResult | Sequence[Any]
 """A file, a glob pattern, a run, a result in memory, or a list of these (repeats of one run)."""
+
+IN_MEMORY: Final = "the result"
+"""The name of a run that is no file."""
 
 
 def read_run(
@@ -225,7 +228,7 @@ def _read_file(path: str | Path | ResultFile, wanted: _Wanted) -> ScoredRun:
 def run_of_result(
     result: BatchEvalResult,
     *,
-    name: str = "the result",
+    name: str = IN_MEMORY,
     columns: Sequence[str] = (),
     optional_columns: Sequence[str] = (),
     id_field: str = "id",

@@ -143,6 +143,15 @@ def test_estimate_of_a_difference(scores: Path, labels: Path, tmp_path: Path) ->
     assert "did not help" in done.stdout
 
 
+def test_labels_of_another_run_are_told(scores: Path, labels: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(scores.read_bytes())
+    told = "their labels hold for {} only if its answers are the same"
+    for run, is_told in ((other, True), (scores, False)):
+        done = invoke("estimate", run, labels, "--metric", "faithfulness")
+        assert (told.format(run) in " ".join(done.stderr.split())) == is_told
+
+
 def test_few_labels_are_warned_of(scores: Path, tmp_path: Path) -> None:
     draw = tmp_path / "draw.csv"
     invoke("labels", "sample", 20, scores, "-o", draw)

@@ -7,6 +7,7 @@ import pickle
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -255,6 +256,13 @@ def test_equal_scores_tell_nothing(method: Any, scores: Scores) -> None:
     assert found.probability(0.3) == pytest.approx(0.25, abs=0.02)  # Platt's targets
     assert found.probability(0.9) == found.probability(0.3)
     assert (found.threshold, found.balanced_accuracy) == (0.3, 0.5)
+
+
+def test_a_threshold_that_finds_nothing_is_told() -> None:
+    found = made(np.arange(40) / 40, np.arange(40) >= 20)
+    chance = replace(found.balanced_accuracy_interval, estimate=0.5)
+    (remark,) = replace(found, balanced_accuracy_interval=chance).remarks
+    assert remark.endswith("better than chance does: are good rows labelled 1 and bad ones 0?")
 
 
 @every_row("method", METHODS)
