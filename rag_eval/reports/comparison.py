@@ -102,11 +102,14 @@ def _rows_lines(comparison: RunComparison) -> list[str]:
     if comparison.edited and comparison.options.edited == "drop":
         n_dropped = len(comparison.edited)
         shared += f"; {n_dropped:,} edited and left out"
-    return [
+    lines = [
         f"old  {names[0]:{width}}  {counted(n_old + n_dropped, 'row')}",
         f"new  {names[1]:{width}}  {counted(n_new + n_dropped, 'row')}",
         shared,
     ]
+    if max(n_old, n_new) > both:
+        lines.append("old and new are means of all rows, the difference is of the rows in both")
+    return lines
 
 
 def _table(comparison: RunComparison, console: Console) -> Table:
