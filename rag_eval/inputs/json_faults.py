@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from rag_eval.inputs.blocks import FileOrigin
-from rag_eval.inputs.byte_files import CUT_OFF
+from rag_eval.inputs.byte_files import CUT_OFF, source_name
 from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.plumbing import json_text
 
@@ -45,7 +45,8 @@ def decode_leniently(
     except RecursionError:
         fault = "is nested too deeply"
     except ValueError as error:
-        fault = bad_byte.removeprefix("is ") or f"not valid JSON: {_line_fault(text, error)}"
+        told = _line_fault(text, error, origin.source)
+        fault = bad_byte.removeprefix("is ") or f"not valid JSON: {told}"
     else:
         fault = ""
         if bad_byte:
@@ -78,7 +79,7 @@ def _has_bad_byte(text: str) -> bool:
     return any("\udc80" <= character <= "\udcff" for character in text)
 
 
-def _line_fault(line: str, error: ValueError) -> str:
+def _line_fault(line: str, error: ValueError, source: str) -> str:
     """The fault of a line that is not JSON, and the remedy."""
     line = line.strip()
     if line in ("[", "{", "[{"):
@@ -88,6 +89,10 @@ def _line_fault(line: str, error: ValueError) -> str:
         )
     if line.startswith(("{'", "[{'")):
         return "this looks like a printed Python dict. Write each row with json.dumps(row)"
+    if line.endswith("},"):
+        return "a comma follows the object. In a file of lines there is none between objects"
+    if line[:1] not in ("{", "[") and source == source_name("-"):
+        return "standard input is read as JSON Lines, one object a line"
     return json_text.syntax_fault(error) + cut_hint(error)
 
 

@@ -147,6 +147,8 @@ def test_worst_rows_with_details(data: Path, details: bool) -> None:
 
 def test_threads_and_standard_input_change_nothing(data: Path) -> None:
     one = run(data, *GROUNDED, "--format", "jsonl", "--details", "--threads", 1)
+    table = run("-", *GROUNDED, input="question,answer,contexts\nq,a,c\n")
+    assert "standard input is read as JSON Lines, one object a line" in table.stderr
     many = run("-", *GROUNDED, "--format", "jsonl", "--details", input=data.read_text())
     left, right = ([json.loads(row) for row in done.stdout.splitlines()] for done in (one, many))
     assert timeless(left) == timeless(right)

@@ -108,6 +108,7 @@ def test_lone_surrogate_escapes_are_accepted(tmp_path: Path) -> None:
         (b"{'id': 1}", "line 2: not valid JSON: this looks like a printed Python dict. Write each"),
         (b'{"a": "x\ty"}', "line 2: not valid JSON: Invalid control character at column 9"),
         (b'{"a": 1} {"a": 2}', "line 2: not valid JSON: Extra data at column 10"),
+        (b'{"a": 1}, ', "line 2: not valid JSON: a comma follows the object. In a file of lines"),
         (b'{"answer": Infinity}', "line 2: answer is Infinity; it must be a finite number or null"),
         (
             b'{"contexts": ["x", -1e999]}',
