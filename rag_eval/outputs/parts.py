@@ -42,6 +42,7 @@ from rag_eval.scoring.faulty_rows import origin_of
 PART_BYTES: Final = 64 << 20
 PART_SECONDS: Final = 10.0
 _READ_BYTES: Final = 1 << 20
+_MOST_TOLD: Final = 6
 _JOURNAL: Final = "journal"
 _MOST_TRIES: Final = 10
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -223,10 +224,17 @@ class PartedFile:
 
     def _check_same(self, recorded: Mapping[str, Any]) -> None:
         differences = list(_differences(recorded, self._made_of))
+        of_profile = [one for one in differences if one.startswith("signature.profile ")]
+        if of_profile:  # the rest of its signature is another, too
+            others = (one for one in differences if not one.startswith("signature."))
+            differences = [*of_profile, *others]
         if differences:
+            told = "; ".join(differences[:_MOST_TOLD])
+            more = len(differences) - _MOST_TOLD
             raise InputError(
-                f"{self.folder} was started from other data or options: "
-                f"{'; '.join(differences)}. Restore them to continue, or start over with --restart"
+                f"{self.folder} was started from other data or options: {told}"
+                f"{f'; and {more} more' if more > 0 else ''}. Restore them to continue, or start "
+                "over with --restart"
             )
 
     def _take_up(self, recorded: Recorded) -> None:

@@ -145,10 +145,14 @@ def test_worst_rows_with_details(data: Path, details: bool) -> None:
     assert timeless(worst) == {"row": worst["row"], **as_json(expected)}
 
 
+def test_a_table_on_standard_input_is_told_what_is_read_there() -> None:
+    done = run("-", *GROUNDED, input="question,answer,contexts\nq,a,c\n")
+    assert done.exit_code == 2
+    assert "standard input is read as JSON Lines, one object a line" in done.stderr
+
+
 def test_threads_and_standard_input_change_nothing(data: Path) -> None:
     one = run(data, *GROUNDED, "--format", "jsonl", "--details", "--threads", 1)
-    table = run("-", *GROUNDED, input="question,answer,contexts\nq,a,c\n")
-    assert "standard input is read as JSON Lines, one object a line" in table.stderr
     many = run("-", *GROUNDED, "--format", "jsonl", "--details", input=data.read_text())
     left, right = ([json.loads(row) for row in done.stdout.splitlines()] for done in (one, many))
     assert timeless(left) == timeless(right)

@@ -247,6 +247,10 @@ def test_ctrl_c_keeps_what_was_scored_and_tells_of_the_change(data: Path, tmp_pa
         InputError, match=r"was started from other data or options: input\[0\]\.bytes was"
     ):
         score_file(data, target, METRICS, resume=True, allow_changed_input=True)
+    # Of another profile all options are others, too.
+    with pytest.raises(InputError, match=r"signature\.profile was") as caught:
+        score_file(data, target, METRICS, profile="grounded", resume=True)
+    assert str(caught.value).count("signature.") == 1
 
 
 def test_a_change_after_the_journal_has_the_file_and_before_it_is_read(
