@@ -142,6 +142,14 @@ def check_header(header: Sequence[str], where: str) -> None:
             )
 
 
+def usual_separator(fields: FieldMap) -> str | None:
+    """What is between contexts in a cell of plain text, if nobody says so; None for one context.
+
+    deepeval's own files join them.
+    """
+    return "|" if fields.schema == "deepeval" else None
+
+
 class CellReader:
     """Cells of a row -> the sample it stands for.
 
@@ -167,8 +175,7 @@ class CellReader:
         names = [(column, mapped.get(column, column)) for column in header]
         self._read_columns = [(column, name) for column, name in names if name in _NO_TEXTS]
         self._separator = context_separator
-        # deepeval's own files join them so; elsewhere a cell of plain text is one context.
-        self._joined_by = "|" if fields.schema == "deepeval" else None
+        self._joined_by = usual_separator(fields)
 
     def sample(self, cells: list[str]) -> dict[str, Any]:
         """The sample of a row, its contexts as a list where they can be understood.

@@ -14,7 +14,7 @@ from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ByteFile, opened_bytes, plain_name
 from rag_eval.inputs.byte_files import source_name as file_name
-from rag_eval.inputs.csv_files import csv_blocks, separator_of
+from rag_eval.inputs.csv_files import csv_blocks, separator_of, usual_separator
 from rag_eval.inputs.file_states import FileState, file_identity
 from rag_eval.inputs.json_blocks import JsonBlock
 from rag_eval.inputs.json_faults import finite_rows
@@ -32,6 +32,7 @@ from rag_eval.inputs.named_files import (
 from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.sample_fields import split_gold
 from rag_eval.inputs.samples import TEXT_FIELDS
+from rag_eval.inputs.schemas.contexts import WHOLE
 from rag_eval.inputs.schemas.fields import FieldMap, FirstRows, column_map, field_map, paths_of_rows
 from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.inputs.wanted_columns import check_columns, check_keys
@@ -305,6 +306,9 @@ class Input:
         fields = fields_of(columns, first_rows)
         shapes = fields.shapes(first_rows)
         names_all = plain_name(path).endswith((*TABLES, EXCEL, *COLUMNS))
+        if shapes.get("contexts") == WHOLE and plain_name(path).endswith((*TABLES, EXCEL)):
+            separator = self._options.context_separator or usual_separator(fields)
+            shapes = shapes if separator is None else {"contexts": f"split at {separator!r}"}
         self.found.append(FoundFields(file_name(path), fields, shapes, names_all))
         return fields
 

@@ -104,6 +104,10 @@ def list_in(text: str) -> Any:
     return None if isinstance(found, dict) and not isinstance(_text_of(found), str) else found
 
 
+WHOLE: Final = "one context per row"
+"""The shape of texts that are neither lists nor split."""
+
+
 def shape_of(value: Any) -> str:
     """What to say about the shape of contexts; empty for a plain list of texts."""
     if isinstance(value, str):
@@ -111,7 +115,7 @@ def shape_of(value: Any) -> str:
             return ""
         found = list_in(value)
         if found is None:
-            return "one context per row"
+            return WHOLE
         inner = shape_of(found)
         return f"list in a string, {inner}" if inner else "list in a string"
     if isinstance(value, dict):

@@ -249,6 +249,26 @@ def test_the_line(contexts: Any, note: str, tmp_path: Path) -> None:
     assert len(source.found) == 1
 
 
+@every_row(
+    ("names", "separator", "note"),
+    [
+        ("input,actual_output,retrieval_context", None, "split at '|'"),
+        ("question,answer,contexts", ";", "split at ';'"),
+        ("question,answer,contexts", None, "one context per row"),
+    ],
+)
+def test_the_line_tells_how_cells_are_split(
+    names: str, separator: str | None, note: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{names}\nQ?,A.,C.|D.\n")
+    source = Input(path, InputOptions(context_separator=separator))
+    (block,) = source.blocks()
+    assert f"({note})" in str(source.found[0])
+    contexts = ["C.", "D."] if "|" in note else ["C.|D."]
+    assert block.sample(0)["contexts"] == contexts
+
+
 def test_files_of_several_schemas_have_a_line_each(tmp_path: Path) -> None:
     names = ["query", "prompt", "user_input", "input", "question_text", "user_query", "request"]
     for number, name in enumerate(["question", "question", *names]):
