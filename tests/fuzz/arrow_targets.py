@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
+from types import NoneType
 from typing import Any, Final
 
 import duckdb
@@ -237,7 +239,18 @@ def arrow_types(choices: Choices) -> None:
 
 
 def _id(value: Any) -> str | int | None:
-    return value if isinstance(value, (str, int)) and not isinstance(value, bool) else None
+    """A value as the name of a row: texts and whole numbers as they are, other scalars as texts."""
+    if isinstance(value, float):
+        whole = math.isfinite(value) and value == math.trunc(value)
+        return int(value) if whole else None if math.isnan(value) else str(value)
+    if isinstance(value, bytes):
+        try:
+            return str(value, "utf-8")
+        except UnicodeDecodeError:
+            return value.hex()
+    if isinstance(value, (list, dict, NoneType)) or type(value) in (str, int):
+        return None if isinstance(value, (list, dict)) else value
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def arrow_refused_types(choices: Choices) -> None:

@@ -314,8 +314,8 @@ class ArrowBlock:
 
 
 def _as_id(found: object) -> str | int | None:
-    """A value as the name of a row; None for one that is missing."""
-    if found is None or found != found:
+    """A value as the name of a row; None for one that is missing, and for lists and structs."""
+    if found is None or found != found or isinstance(found, (list, dict)):
         return None
     if isinstance(found, (str, int)) and not isinstance(found, bool):
         return found
