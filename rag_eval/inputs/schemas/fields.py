@@ -211,9 +211,7 @@ def _recognised(columns: Columns, given: Mapping[str, str]) -> Fit:
     fits = [fit for fit in fits if fit.rank() == most]
     if not fits:
         return native
-    if all(name in texts for name in CLAIMS) and any(
-        not texts.items() <= fit.texts().items() for fit in fits
-    ):
+    if any(_reads_another_answer(fit, texts) for fit in fits):
         fits.insert(0, native)  # two answers, and who knows which of them is to be scored
     elif len(fits) > 1 and not any(path in columns.paths for fit in fits for path in fit.others):
         # What one tool calls contexts is a ground truth where other columns hold the contexts.
@@ -221,6 +219,19 @@ def _recognised(columns: Columns, given: Mapping[str, str]) -> Fit:
         fits = [fit for fit, n in zip(fits, n_fields, strict=True) if n == max(n_fields)]
     _check_agreed(fits)
     return max(fits, key=lambda fit: fit.n_own)  # of equals the first
+
+
+def _reads_another_answer(fit: Fit, texts: Mapping[str, str]) -> bool:
+    """Whether a column named ``answer`` is not the answer, though the fit has no better question.
+
+    A tool that has the question under a name of its own may well call its ground truth so.
+    """
+    theirs = fit.texts()
+    return (
+        "answer" in texts
+        and ("question" in texts or "question" not in theirs)
+        and not texts.items() <= theirs.items()
+    )
 
 
 def _check_agreed(fits: list[Fit]) -> None:

@@ -227,6 +227,7 @@ def test_columns_of_no_schema_are_taken_as_native(columns: str) -> None:
         ("question answer retrieved_context", "continuous_eval", "contexts=retrieved_context"),
         ("question answer context", "langchain", "contexts=context"),
         ("query result source_documents answer", "langchain", "answer=result ground_truth=answer"),
+        ("query result answer contexts", "langchain", "answer=result ground_truth=answer"),
         ("input output expected", "autoevals", "question=input answer=output"),
         ("input output context expected", "autoevals", "contexts=context ground_truth=expected"),
         ("query response contexts", "llamaindex", "question=query answer=response"),
@@ -275,6 +276,10 @@ def test_schemas_that_read_the_columns_alike_are_no_ambiguity() -> None:
         (
             "question answer result",
             "native (answer=answer), langchain (answer=result, ground_truth=answer)",
+        ),
+        (
+            "answer contexts output",
+            "native (answer=answer), langchain (answer=output, ground_truth=answer)",
         ),
     ],
 )

@@ -1041,6 +1041,16 @@ def test_metrics_given_as_an_iterator_are_not_used_up() -> None:
         assert list(evaluator.evaluate(GOOD).metrics) == ["faithfulness"]
 
 
+def test_an_answer_of_our_name_is_never_replaced_by_that_of_another_tool() -> None:
+    sample = {"answer": GOOD["answer"], "contexts": GOOD["contexts"]}
+    wanted = rag_eval.compute_metric("faithfulness", sample)
+    for theirs in ("output", "result", "prediction"):
+        beside = {**sample, theirs: "Something else altogether."}
+        assert rag_eval.compute_metric("faithfulness", beside) == wanted
+        found = rag_eval.evaluate(beside, metrics=["faithfulness"])
+        assert found.metrics["faithfulness"].score == wanted.score
+
+
 # -------------------------------------------------------------------------------- regressions
 
 
