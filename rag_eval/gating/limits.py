@@ -254,11 +254,11 @@ def mean_outcome(metric: MetricId, mean: float, n: int, n_rows: int, bar: float)
 def regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
     """A mean and the baseline's mean, in words."""
     metric = row.metric_id
-    measured = row.delta == row.delta  # not NaN
+    measured = not (row.not_comparable or row.unscored)
     rises = higher_is_better(metric)
     if row.not_comparable:
         message = f"{metric} has no scores; the baseline's mean is {row.baseline_mean:.2f}"
-    elif not measured:
+    elif row.unscored:
         message = f"{metric} has no scores, neither in this run nor in the baseline"
     else:
         now, before = apart(row.current_mean, row.baseline_mean)

@@ -32,6 +32,8 @@ class MetricRegression:
         The mean got worse by more than the regression threshold.
     not_comparable : bool
         The baseline has scores and this run has none, which fails a gate.
+    unscored : bool
+        Neither run has scores. Both means are 0 then.
     """
 
     metric_id: MetricId
@@ -40,6 +42,7 @@ class MetricRegression:
     delta: float
     regressed: bool
     not_comparable: bool = False
+    unscored: bool = False
 
     @property
     def failed(self) -> bool:
@@ -202,12 +205,18 @@ def mean_regression(
     metric: MetricId, before: float, now: float, threshold: float, *, unscored: bool = False
 ) -> MetricRegression:
     """The means of one metric in both runs; ``unscored``: the baseline has no scores."""
+    is_null = math.isnan(now)
+    if unscored:
+        before = 0.0
+        now = 0.0 if is_null else now
     delta = now - before
+    rises = unscored or higher_is_better(metric)  # any score is better than none
     return MetricRegression(
         metric_id=metric,
         baseline_mean=before,
         current_mean=now,
         delta=delta,
-        regressed=(delta if higher_is_better(metric) else -delta) < -threshold,
-        not_comparable=math.isnan(now) and not unscored,
+        regressed=(delta if rises else -delta) < -threshold,
+        not_comparable=is_null and not unscored,
+        unscored=is_null and unscored,
     )

@@ -1117,6 +1117,23 @@ def test_a_metric_that_was_null_in_the_baseline_too_fails_nothing() -> None:
         for rows in ([NO_TRUTH], [GOOD]):
             found = regressions(rows, baseline_result=baseline)
             assert not any(row.failed for row in found.values())
+            assert found["context_recall"].unscored == (rows == [NO_TRUTH])
+        row = regressions([NO_TRUTH], baseline_result=baseline)["context_recall"]
+        assert row.to_dict() == {
+            "metricId": "contextRecall",
+            "baselineMean": 0.0,
+            "currentMean": 0.0,
+            "delta": 0.0,
+            "regressed": False,
+        }
+
+
+def test_any_score_is_better_than_none_where_lower_scores_are_better() -> None:
+    options: dict[str, Any] = {"metrics": ["omk.levenshtein"], "allow_missing": True}
+    before = rag_eval.evaluate_batch([NO_TRUTH], **options)
+    row = regressions([GOOD], baseline_result=before, **options)["omk.levenshtein"]
+    assert row.current_mean > 0.1
+    assert not row.failed
 
 
 def test_a_baseline_of_other_settings_is_refused_unless_forced() -> None:
