@@ -154,7 +154,8 @@ def compare(
         means = compare_means(*sources, options, error, force=force)
         return _narrowed(means, wanted, gating, lower_is_better)
     if before.name == after.name == IN_MEMORY:
-        before, after = replace(before, name="the old result"), replace(after, name="the new one")
+        before = replace(before, name="the old result")
+        after = replace(after, name="the new result")
     names = names_of([before, after], wanted, force=force)
     found = [name for name in names if name not in _EXTRAS]
     deciding = None if gating is None else [metric_or_column(name) for name in gating]

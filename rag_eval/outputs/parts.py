@@ -224,10 +224,6 @@ class PartedFile:
 
     def _check_same(self, recorded: Mapping[str, Any]) -> None:
         differences = list(_differences(recorded, self._made_of))
-        of_profile = [one for one in differences if one.startswith("signature.profile ")]
-        if of_profile:  # the rest of its signature is another, too
-            others = (one for one in differences if not one.startswith("signature."))
-            differences = [*of_profile, *others]
         if differences:
             told = "; ".join(differences[:_MOST_TOLD])
             more = len(differences) - _MOST_TOLD
@@ -444,7 +440,10 @@ def _rows_text(records: list[dict[str, Any]]) -> str:
 def _differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
     """``options.profile: overlap then, grounded now`` for all that differs."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        for name in dict.fromkeys([*old, *new]):
+        names = dict.fromkeys([*old, *new])
+        if old.get("profile") != new.get("profile"):
+            names = {"profile": None}  # most of the other options are another's, too
+        for name in names:
             below = f"{path}.{name}" if path else str(name)
             yield from _differences(old.get(name), new.get(name), below)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
