@@ -1,4 +1,7 @@
-"""``rag-eval score`` in the process of the test, and the files that it reads and writes."""
+"""``rag-eval score`` in the process of the test, and the files that it reads and writes.
+
+pyarrow is imported by what needs it: ``make pytests`` has none.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,15 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-import pyarrow as pa
 from click.testing import Result
-from pyarrow import ipc, parquet
 
 from rag_eval.inputs.byte_files import file_bytes
 from tests.commands import invoke
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SAMPLES: Final = [
     {"id": "a", "question": "red fox?", "answer": "red fox.", "contexts": ["red fox.", "it"]},
@@ -44,6 +48,8 @@ def lines(path: Path, rows: list[Any]) -> Path:
 
 
 def table(path: Path, rows: pa.Table) -> Path:
+    from pyarrow import ipc, parquet
+
     if path.suffix == ".parquet":
         parquet.write_table(rows, path, row_group_size=20)
     else:
@@ -54,6 +60,8 @@ def table(path: Path, rows: pa.Table) -> Path:
 
 def read(path: Path) -> list[dict[str, Any]]:
     """The rows of a file of scores; of CSV the cells that hold JSON as their values."""
+    from pyarrow import ipc, parquet
+
     name = path.name.removesuffix(".gz").removesuffix(".zst")
     if name.endswith(".parquet"):
         return cast(list[dict[str, Any]], parquet.read_table(path).to_pylist())
