@@ -71,5 +71,5 @@ def test_what_was_mapped_is_found_in_the_cache(tmp_path: Path) -> None:
 
 def test_a_column_is_not_written_over() -> None:
     once = table().map(RagColumns("faithfulness"), batched=True)
-    with pytest.raises(InputError, match="'faithfulness' is there already"):
+    with pytest.raises(InputError, match="column 'faithfulness' already exists"):
         once.map(RagColumns("faithfulness"), batched=True)

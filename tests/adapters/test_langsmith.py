@@ -69,7 +69,7 @@ def test_a_null_score_is_feedback_without_one() -> None:
     assert result.score is None
     assert result.value is None
     assert result.metadata["null_reason"] == "nothing_to_measure"
-    assert "No answer" in result.comment
+    assert result.comment == wanted(SILENT).metrics.faithfulness.explanation
 
 
 def test_the_comment_names_the_failing_sentence() -> None:

@@ -76,7 +76,7 @@ def test_scores_in_the_store_are_ours_and_nulls_are_errors() -> None:
     assert_ours(result)
     null = assessments(result)[SILENT["question"]]["faithfulness"]
     assert null.error.error_code == "NOTHING_TO_MEASURE"
-    assert "No answer" in null.error.error_message
+    assert null.error.error_message == wanted(SILENT).metrics.faithfulness.explanation
     scores = [wanted(sample).metrics.faithfulness.score for sample in SAMPLES]
     measured = [score for score in scores if score is not None]
     mean = result.metrics["faithfulness/mean"]
