@@ -403,7 +403,9 @@ _NAN_BITS: Final = np.uint64(0x7FF8000000000000)
 
 def with_reasons(scores: Scores, null_reasons: npt.NDArray[np.uint8]) -> Scores:
     """The scores with the null reason in the low bits of each NaN."""
-    bits = np.where(np.isnan(scores), _NAN_BITS | null_reasons, scores.view(np.uint64))
+    # numpy 1 would make signed integers of a scalar of 64 bits and an array of 8.
+    nulls = _NAN_BITS | null_reasons.astype(np.uint64)
+    bits = np.where(np.isnan(scores), nulls, scores.view(np.uint64))
     return bits.view(np.float64)
 
 
