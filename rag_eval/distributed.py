@@ -159,7 +159,8 @@ def score_dask(
     thread scores a partition, as Dask runs a task on one thread of a worker.
 
     Where Dask makes a frame from one of pandas, it turns columns of objects into texts, lists among
-    them, unless ``dask.config.set({"dataframe.convert-string": False})`` came before.
+    them, unless ``dask.config.set({"dataframe.convert-string": False})`` came before. Lists of
+    strings that became texts are scored as the lists.
     """
     pandas = _engine("pandas", "dask")
     places = _scorer(metrics, options, 1).kept_places([str(name) for name in ddf.columns])
