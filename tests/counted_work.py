@@ -19,6 +19,8 @@ def operations(act: Callable[[], object]) -> int:
         return count
 
     before = sys.gettrace()
+    # Python 3.12 counts none unless a frame asked for them before the tracing began.
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(count)
     try:
         act()

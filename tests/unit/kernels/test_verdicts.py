@@ -12,6 +12,7 @@ import pytest
 from rag_eval.kernels.verdicts import Need, verdicts_of
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.options.plan import Plan, make_plan
+from rag_eval.plumbing.javascript_numbers import plain_sum
 from rag_eval.samples import NullReason
 
 N_PLANS: Final = 600
@@ -22,8 +23,8 @@ REASONS: Final = (NullReason.MISSING_FIELD, NullReason.NOTHING_TO_MEASURE, NullR
 def composite_of(row: dict[Any, float], plan: Plan) -> float:
     """The weighted mean of what is not null."""
     terms = [(row[one], plan.weights[one]) for one in plan.metrics if not math.isnan(row[one])]
-    total = sum(weight for _, weight in terms)
-    return sum(score * weight for score, weight in terms) / total if total > 0 else math.nan
+    total = plain_sum(weight for _, weight in terms)
+    return plain_sum(score * weight for score, weight in terms) / total if total > 0 else math.nan
 
 
 def passes(row: dict[Any, float], reasons: dict[Any, int], plan: Plan) -> bool:
