@@ -160,7 +160,7 @@ def score_dask(
 
     Where Dask makes a frame from one of pandas, it turns columns of objects into texts, lists among
     them, unless ``dask.config.set({"dataframe.convert-string": False})`` came before. Lists of
-    strings that became texts are scored as the lists.
+    strings that became texts are read as lists.
     """
     pandas = _engine("pandas", "dask")
     places = _scorer(metrics, options, 1).kept_places([str(name) for name in ddf.columns])
