@@ -40,6 +40,7 @@ _GATES: Final = declared(RunOptions)
 @flag_of(_GATES["min_pass_rate"])
 @flag_of(_GATES["min_mean"])
 @flag_of(_GATES["max_mean"])
+@flag_of(_GATES["allow_missing"])
 @click.option("--force", is_flag=True, help="Compare even if the settings of the baseline differ.")
 def report_command(result: str, **flags: Any) -> None:
     """Write reports of RESULT, an output of run, without scoring again.
@@ -73,6 +74,7 @@ def report_command(result: str, **flags: Any) -> None:
         view.summary.metrics,
         None,
         flags["max_mean"],
+        allow_missing=bool(flags["allow_missing"]),
     )
     threshold = _GATES["regression_threshold"].default
     outcomes = tuple(check_gates(view.summary, gates, threshold))

@@ -13,13 +13,16 @@ from rag_eval.gating.critical_rows import check_verdicts, critical_rows_outcome
 from rag_eval.gating.limits import (
     GateOutcome,
     bars_on_means,
+    deciding_metrics,
     judge_failure_outcome,
     mean_outcome,
+    missing_texts_outcomes,
     pass_rate_outcome,
     share_outcome,
 )
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.plumbing.checked_values import share, whole_from_one
+from rag_eval.results.missing_texts import MissingTexts
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 
@@ -98,7 +101,7 @@ def check_guards(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
         found.append(
             pass_rate_outcome(int((run.passed == 1).sum()), len(run), guards.min_pass_rate)
         )
-    found += _null_rates(run, guards.max_null_rate)
+    found += _null_rates(run, guards.max_null_rate) or _missing_texts(run, guards)
     if run.n_judgements:
         found.append(
             judge_failure_outcome(
@@ -131,6 +134,14 @@ def _mean_guards(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
     return [
         mean_outcome(metric, *mean_of(run, metric), len(run), bar) for metric, bar in bars.items()
     ]
+
+
+def _missing_texts(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
+    limited = {to_metric_id(name) for name in (*guards.min_mean, *guards.max_mean)}
+    rated = guards.min_pass_rate is not None
+    deciding = deciding_metrics(run.metrics, run.settings) if rated else ()
+    missing = MissingTexts.of(run.metrics, run.null_reasons, run.passed == 1)
+    return missing_texts_outcomes(missing, limited, deciding, "--max-null-rate 1")
 
 
 def _null_rates(

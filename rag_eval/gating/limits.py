@@ -14,10 +14,12 @@ from rag_eval.errors import InputError
 from rag_eval.metrics.ids import METRIC_IDS, is_scorer_id
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.options.signature import Signature
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.plumbing.checked_values import number, share
 from rag_eval.plumbing.json_records import record_json
 from rag_eval.plumbing.spelling import camel_case, counted
 from rag_eval.results.batch import BatchSummary
+from rag_eval.results.missing_texts import MissingTexts
 from rag_eval.results.regressions import MetricRegression
 from rag_eval.samples import MetricId
 
@@ -39,6 +41,10 @@ class Gates:
     max_judge_failures : float, optional
         Maximum share of failed judgements; a native score that replaces a judgement counts as
         failed. The default is 0 if another gate is set.
+    allow_missing : bool
+        Accept samples without a question, an answer or contexts. Otherwise a limit on the mean of
+        a metric that reads the text fails, as nulls are excluded from means, and so does a limit
+        on the pass rate if such a sample passes by its other metrics.
 
     A baseline adds one gate per metric that it shares with the run.
     """
@@ -47,6 +53,7 @@ class Gates:
     min_mean: Mapping[MetricId, float] = field(default_factory=dict)
     max_judge_failures: float | None = None
     max_mean: Mapping[MetricId, float] = field(default_factory=dict)
+    allow_missing: bool = False
 
     @classmethod
     def of(
@@ -56,6 +63,8 @@ class Gates:
         metrics: Iterable[MetricId],
         max_judge_failures: object = None,
         max_mean: Mapping[str, object] | None = None,
+        *,
+        allow_missing: bool = False,
     ) -> Gates:
         """Gates from options, checked against the metrics of the run.
 
@@ -72,7 +81,11 @@ class Gates:
             None if max_judge_failures is None else share(max_judge_failures, "max_judge_failures")
         )
         return cls(
-            min_pass_rate=rate, min_mean=least, max_judge_failures=failures, max_mean=largest
+            min_pass_rate=rate,
+            min_mean=least,
+            max_judge_failures=failures,
+            max_mean=largest,
+            allow_missing=allow_missing,
         )
 
 
@@ -148,6 +161,14 @@ def check_gates(
     outcomes += against
     if gates.min_pass_rate is not None:
         outcomes.insert(0, pass_rate_outcome(result.n_passed, result.n_rows, gates.min_pass_rate))
+    if not gates.allow_missing:
+        rated = gates.min_pass_rate is not None
+        outcomes += missing_texts_outcomes(
+            result.missing_texts,
+            bars,
+            deciding_metrics(result.metrics, result.settings) if rated else (),
+            "--allow-missing",
+        )
     judging, failures = result.judging, gates.max_judge_failures
     if judging is not None and (outcomes or failures is not None):
         bar = 0.0 if failures is None else failures
@@ -196,6 +217,30 @@ def pass_rate_outcome(n_passed: int, n_rows: int, bar: float) -> GateOutcome:
     return share_outcome("min_pass_rate", "pass rate", rate, counts, bar, held=held)
 
 
+def missing_texts_outcomes(
+    missing: MissingTexts,
+    limited: Collection[MetricId],
+    deciding: Collection[MetricId],
+    accept: str,
+) -> list[GateOutcome]:
+    """A failure if samples that lack a text have slipped through limits; otherwise nothing.
+
+    Parameters
+    ----------
+    missing : MissingTexts
+    limited : collection of MetricId
+        Metrics whose means have a limit: nulls are excluded from means.
+    deciding : collection of MetricId
+        Metrics by which rows pass, if the pass rate has a limit: a row may pass by other metrics.
+    accept : str
+        The flag that accepts such samples.
+    """
+    if not missing.lack(limited) and not missing.lack_and_pass(deciding):
+        return []
+    message = f"{missing.text({*limited, *deciding})}; to accept that, add {accept}"
+    return [GateOutcome(gate="missing_texts", held=False, found=None, wanted=0.0, message=message)]
+
+
 def share_outcome(
     gate: str,
     what: str,
@@ -221,6 +266,15 @@ def share_outcome(
         wanted=bar,
         message=f"{what} {shown} {counts} is {least if is_held else beyond} {wanted}",
     )
+
+
+def deciding_metrics(
+    metrics: Collection[MetricId], settings: VerdictSettings | None
+) -> Collection[MetricId]:
+    """The metrics by which rows pass or fail; all where the settings are unknown."""
+    if settings is None or settings.composite_threshold is not None:
+        return metrics
+    return [name for name in metrics if settings.thresholds.get(name) is not None]
 
 
 def _mean_outcome(result: BatchSummary, metric: MetricId, bar: float) -> GateOutcome:

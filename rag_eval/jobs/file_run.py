@@ -127,6 +127,7 @@ class _FileRun:
             plan.columns,
             options.get("max_judge_failures"),
             options.get("max_mean"),
+            allow_missing=bool(options.get("allow_missing")),
         )
         if self._gates.min_pass_rate is not None and not plan.can_fail:
             raise InputError(

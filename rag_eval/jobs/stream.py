@@ -32,6 +32,7 @@ from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
 from rag_eval.scoring.faulty_rows import add_ids, file_block_scorer, origin_of
 from rag_eval.scoring.loop import OpenJudge, ScoringLoop, Sink
+from rag_eval.scoring.lost_texts import LostTexts
 from rag_eval.scoring.measurable import FoundLines, Measurability
 from rag_eval.scoring.progress import progress_of
 from rag_eval.scoring.scorer_columns import columns_of_scorers
@@ -114,6 +115,7 @@ class RowStream:
         self.totals = ScoreTotals(self.plan)
         self._measured = Measurability(self.plan, metrics, options)
         self._found = FoundLines(self.source, self._measured, options.get("on_found"))
+        self._lost_texts = LostTexts(self.plan, self.source)
         self.spool = ScoreSpool(len(self.plan.columns)) if spools else None
         self.stopped: KeyboardInterrupt | JudgeUnavailableError | None = None
         self._judging: Callable[[], JudgeReport | None] = lambda: None
@@ -227,6 +229,7 @@ class RowStream:
         add_ids(self._ids, scored.rows)
         self.totals.add(scored.scores, scored.null_reasons)
         self._measured.add(scored.null_reasons)
+        self._lost_texts.add(scored, first_row)
         if self.spool is not None:
             self.spool.add(scored.scores)
 
@@ -279,7 +282,7 @@ class RowStream:
 
     def summary(self, notes: Iterable[str] = (), blocks: ScoreBlocks | None = None) -> BatchSummary:
         """Statistics of all rows; ``blocks`` gives their scores again, where there is no spool."""
-        repeated = self._ids.warning()
+        repeated, lost = self._ids.warning(), self._lost_texts.notes
         if blocks is None and self.spool is not None:
             blocks = self.spool.blocks
         return summary_of(
@@ -290,7 +293,7 @@ class RowStream:
             left_out=self._measured.left_out(self._fields),
             evaluated_at=self.evaluated_at,
             duration_ms=self._clock.elapsed_ms,
-            notes=[*self.notes, *self.changes, *([repeated] if repeated else []), *notes],
+            notes=[*self.notes, *self.changes, *filter(None, [repeated]), *lost, *notes],
             judging=self.judge_report(),
         )
 

@@ -279,8 +279,9 @@ class MissingOptions(TypedDict, total=False):
         bool | None,
         Option(
             FLAG,
-            "Accept metrics that are null in every row because the data lacks a field they need; "
-            "they are listed as not measured.",
+            "Accept metrics that are null in every row because the data lacks a field they need, "
+            "which are listed as not measured, and let gates accept samples without a question, an "
+            "answer or contexts.",
             default=False,
             noted=True,
         ),

@@ -21,6 +21,7 @@ from rag_eval.results.aggregates import (
 )
 from rag_eval.results.faces import face
 from rag_eval.results.frames import frame_columns
+from rag_eval.results.missing_texts import MissingTexts
 from rag_eval.results.regressions import MetricRegression
 from rag_eval.results.row import ByMetric, CostTracker, EvalResult
 from rag_eval.samples import MetricId
@@ -77,6 +78,8 @@ class BatchSummary:
         Those of them that were not requested by name; tables and reports omit them.
     settings : VerdictSettings or None
         Thresholds and weights; None if the result file does not have them.
+    missing_texts : MissingTexts
+        How many rows lack a question, an answer or contexts.
     """
 
     metrics: tuple[MetricId, ...]
@@ -96,6 +99,7 @@ class BatchSummary:
     not_measured: Mapping[MetricId, str] = field(default_factory=dict, repr=False)
     left_out: tuple[MetricId, ...] = field(default=(), repr=False)
     settings: VerdictSettings | None = field(default=None, repr=False)
+    missing_texts: MissingTexts = field(default_factory=MissingTexts, repr=False)
 
     @property
     def shown_aggregates(self) -> dict[MetricId, MetricAggregate]:

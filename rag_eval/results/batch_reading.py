@@ -20,6 +20,7 @@ from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.judge_failures import FailureCounts
+from rag_eval.results.missing_texts import MissingTexts
 from rag_eval.results.reading import ResultFile
 from rag_eval.results.row import ByMetric, EvalResult, MetricResult, id_text, row_name
 from rag_eval.results.row_reading import (
@@ -132,12 +133,14 @@ class Tally:
         assert self._last is not None
         n_rows, n_passed = len(self.columns.passed), sum(self.columns.passed)
         notes = beside.get("notes")
+        reasons, passed = self.columns.matrices()[1], np.array(self.columns.passed) == 1
         return BatchSummary(
             metrics=tuple(self.thresholds),
             n_rows=n_rows,
             n_passed=n_passed,
             aggregates=ByMetric(self.columns.aggregates(self.thresholds)),
             composite_aggregate=self.columns.composite_aggregate(),
+            missing_texts=MissingTexts.of(tuple(self.thresholds), reasons, passed),
             passed=n_passed == n_rows,
             total_duration_ms=0,
             evaluated_at=self._last.evaluated_at,
@@ -226,6 +229,7 @@ def batch_of(results: list[EvalResult], summary: Mapping[str, Any]) -> BatchEval
         settings=settings_of(file),
         notes=list(file.texts("notes")),
         failed_judgements=failed.found(),
+        missing_texts=MissingTexts.of(tuple(found), reasons, passed),
         **_not_measured(found, reasons),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from rag_eval.options.signature import signature_of
 from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.results.aggregates import MatrixAggregates, without_means
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
+from rag_eval.results.missing_texts import MissingTexts
 from rag_eval.results.regressions import Baseline, compare_means
 from rag_eval.results.row import CostTracker, EvalResult
 from rag_eval.results.totals import ScoreBlocks, ScoreTotals
@@ -47,7 +48,7 @@ def summary_of(
     histogram, and the signature says so.
     """
     aggregates, composite = totals.aggregates(blocks)
-    fields = _fields(plan, totals.n_rows, totals.n_passed, totals.refusals, run)
+    fields = _fields(plan, totals, run)
     if blocks is None:
         signature = fields["signature"]
         options = {**signature.options, "quantiles": "sketch"}
@@ -68,9 +69,10 @@ def batch_of(
     verdicts = verdicts_of(scores, plan.rule, null_reasons)
     refusals = Refusals()
     refusals.add(scores, null_reasons, plan)
-    n_passed = int(verdicts.passed.sum())
+    missing_texts = MissingTexts.of(plan.columns, null_reasons, verdicts.passed)
+    counts = _Counts(len(scores), int(verdicts.passed.sum()), refusals, missing_texts)
     return BatchEvalResult(
-        **_fields(plan, len(scores), n_passed, refusals, run),
+        **_fields(plan, counts, run),
         aggregates=MatrixAggregates(plan, scores, verdicts.metric_passed),
         composite_aggregate=None,  # type: ignore[arg-type]  # computed when it is looked at
         scores=scores,
@@ -81,11 +83,19 @@ def batch_of(
     )
 
 
-def _fields(
-    plan: Plan, n_rows: int, n_passed: int, refusals: Refusals, run: RunFacts
-) -> dict[str, Any]:
+class _Counts(NamedTuple):
+    """What is counted of the rows of a batch; :class:`ScoreTotals` has the same."""
+
+    n_rows: int
+    n_passed: int
+    refusals: Refusals
+    missing_texts: MissingTexts
+
+
+def _fields(plan: Plan, counts: _Counts | ScoreTotals, run: RunFacts) -> dict[str, Any]:
     """The fields of a :class:`BatchSummary` that are not statistics."""
-    judging = run["judging"]
+    judging, n_rows, n_passed = run["judging"], counts.n_rows, counts.n_passed
+    missing = counts.missing_texts.note(plan.columns)
     return {
         "metrics": plan.columns,
         "n_rows": n_rows,
@@ -95,7 +105,8 @@ def _fields(
         "evaluated_at": run["evaluated_at"],
         "signature": signature_of(plan),
         "settings": VerdictSettings.of(plan),
-        "notes": [*run["notes"], *refusals.notes],
+        "notes": [*run["notes"], *missing, *counts.refusals.notes],
+        "missing_texts": counts.missing_texts,
         "not_measured": run.get("not_measured", {}),
         "left_out": run.get("left_out", ()),
         "total_cost": CostTracker() if judging is None else judging.cost,

@@ -19,6 +19,7 @@ from rag_eval.results.aggregates import (
     MetricAggregate,
     ScoreStatistics,
 )
+from rag_eval.results.missing_texts import MissingTexts
 from rag_eval.results.row import ByMetric
 from rag_eval.results.verdicts import Refusals
 
@@ -239,6 +240,7 @@ class ScoreTotals:
         self._n_waiting = 0
         self.n_rows = 0
         self.refusals = Refusals()
+        self._missing_texts = MissingTexts()
         self._columns = [ColumnTotals() for _ in plan.columns]
         self._composite = ColumnTotals()
 
@@ -264,6 +266,7 @@ class ScoreTotals:
         scores, reasons = np.concatenate(self._waiting), np.concatenate(self._reasons)
         self._waiting, self._reasons, self._n_waiting = [], [], 0
         verdicts = verdicts_of(scores, self._plan.rule, reasons)
+        self._missing_texts.add(self._plan.columns, reasons, verdicts.passed)
         for column, totals in enumerate(self._columns):
             totals.add(scores[:, column], verdicts.metric_passed[:, column])
         self._composite.add(verdicts.composite, verdicts.passed)
@@ -275,6 +278,7 @@ class ScoreTotals:
         self.n_rows += other.n_rows
         self.refusals.n_rows += other.refusals.n_rows
         self.refusals.n_answerable += other.refusals.n_answerable
+        self._missing_texts.merge(other._missing_texts)
         for mine, theirs in zip(self._columns, other._columns, strict=True):
             mine.merge(theirs)
         self._composite.merge(other._composite)
@@ -284,6 +288,12 @@ class ScoreTotals:
         """How many rows passed."""
         self._flush()
         return self._composite.n_passed
+
+    @property
+    def missing_texts(self) -> MissingTexts:
+        """How many rows lack a question, an answer or contexts."""
+        self._flush()
+        return self._missing_texts
 
     def aggregates(
         self, blocks: ScoreBlocks | None
@@ -336,6 +346,7 @@ class ScoreTotals:
         return {
             "nRows": self.n_rows,
             "refusals": [self.refusals.n_rows, self.refusals.n_answerable],
+            "missingTexts": [self._missing_texts.rows, self._missing_texts.passed],
             "metrics": {
                 metric: totals.to_dict()
                 for metric, totals in zip(self._plan.columns, self._columns, strict=True)
@@ -349,6 +360,7 @@ class ScoreTotals:
         totals = cls(plan)
         totals.n_rows = value["nRows"]
         totals.refusals = Refusals(*value["refusals"])
+        totals._missing_texts = MissingTexts(*map(list, value["missingTexts"]))
         totals._columns = [ColumnTotals.from_dict(value["metrics"][name]) for name in plan.columns]
         totals._composite = ColumnTotals.from_dict(value[COMPOSITE])
         return totals

@@ -554,3 +554,55 @@ def test_show_leaves_out_what_the_run_left_out(profile: str, tmp_path: Path) -> 
     shown = invoke("show", result).stdout
     assert f"note: {NOT_MEASURED}\n" in shown
     assert "context_recall" not in shown.replace(NOT_MEASURED, "")
+
+
+# --------------------------------------------------------------------- texts that some rows lack
+
+
+def half(folder: Path, lost: Mapping[str, Any]) -> Path:
+    """A long file whose second half has lost its answers."""
+    rows = [{**FULL, "id": f"r{row}"} for row in range(1200)]
+    return written(folder, [row if at < 600 else {**row, **lost} for at, row in enumerate(rows)])
+
+
+LIMITS = ("--profile", "grounded", "--min-pass-rate", "0.95")
+NO_ANSWERS = "600 of 1,200 samples have no answer"
+
+
+def test_gates_do_not_pass_over_samples_without_an_answer(tmp_path: Path) -> None:
+    """Such samples passed by context_recall alone."""
+    data, out = half(tmp_path, {"answer": None}), tmp_path / "out.json"
+    done = invoke("run", data, *LIMITS, "--output", out)
+    assert done.exit_code == 1
+    assert f"FAIL  {NO_ANSWERS}; to accept that, add --allow-missing" in done.stdout
+    assert f"note: {NO_ANSWERS}, so these metrics are null for them: faithf" in done.stderr
+    assert invoke("run", data, *LIMITS, "--allow-missing").exit_code == 0
+    # A limit on a metric that does not read the answer is not about answers.
+    for limit, code in (("context_recall=0.5", 0), ("faithfulness=0.5", 1)):
+        found = invoke("run", data, "--profile", "grounded", "--min-mean", limit)
+        assert found.exit_code == code, limit
+    done = invoke("gate", out, "--min-pass-rate", "0.95")
+    assert done.exit_code == 1
+    assert f"{NO_ANSWERS}; to accept that, add --max-null-rate 1" in done.stdout
+    assert invoke("gate", out, "--min-pass-rate", "0.95", "--max-null-rate", "1").exit_code == 0
+    report = invoke("report", out, "--min-pass-rate", "0.95").stdout
+    assert f"{NO_ANSWERS}; to accept that" in " ".join(report.split())
+
+
+@every_row("command", ["run", "score"])
+def test_a_field_that_is_renamed_within_a_file_is_named(command: str, tmp_path: Path) -> None:
+    lost = {"answer": None, "response": FULL["answer"]}
+    code, text, _ = ended(command, half(tmp_path, lost), "--profile", "grounded")
+    assert code == 0
+    assert (
+        "b.jsonl, line 601 (\"r600\"): answer is missing, but the row has 'response'. If the "
+        "answer is there, rename the field to 'answer'"
+    ) in text
+    assert f"note: {NO_ANSWERS}" in text
+
+
+def test_fields_that_were_there_before_are_not_named(tmp_path: Path) -> None:
+    rows = [{**FULL, "model": "m"}] * 600 + [{**FULL, "model": "m", "answer": None}] * 600
+    _, text, _ = ended("run", written(tmp_path, rows), "--profile", "grounded")
+    assert f"note: {NO_ANSWERS}" in text
+    assert "answer is missing, but" not in text

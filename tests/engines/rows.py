@@ -115,7 +115,8 @@ def single_summary(rows: list[Row], metrics: Any = None, **options: Any) -> Batc
     """Statistics of all rows by a process of its own, with medians from the histogram."""
     plan = make_plan(metrics, options)
     totals = ScoreTotals(plan)
-    totals.add(evaluate_batch(rows, metrics, threads=1, **options).scores)
+    found = evaluate_batch(rows, metrics, threads=1, **options)
+    totals.add(found.scores, found.null_reasons)
     return summary_of(plan, totals, None, evaluated_at="", duration_ms=0, notes=[], judging=None)
 
 

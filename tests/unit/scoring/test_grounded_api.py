@@ -1163,7 +1163,9 @@ def test_a_calibrated_threshold_decides(calibration: Calibration) -> None:
     sure = batch([SOUND, INVENTED, {}], ["faithfulness"], calibration=calibration)
     assert sure.sample_passed.tolist() == [True, False, False]
     assert [row.metrics.faithfulness.probability for row in sure.results] == [1.0, 0.0, None]
-    assert sure.notes == []
+    assert sure.notes == [
+        "1 of 3 samples has no answer or contexts, so this metric is null for it: faithfulness"
+    ]
     for bar in (0.99, 0.01):
         options: dict[str, Any] = {"thresholds": {"faithfulness": bar}, "calibration": calibration}
         found = evaluate(SOUND, ["faithfulness"], **options).metrics.faithfulness
