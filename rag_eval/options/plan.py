@@ -76,9 +76,9 @@ class Plan:
     @property
     def can_fail(self) -> bool:
         """Whether a score can fail a row, and not only the want of any score."""
-        return self.composite_threshold is not None or any(
-            limit is not None for limit in self.thresholds.values()
-        )
+        from rag_eval.kernels.verdicts import Need
+
+        return self.rule.need in (Need.COMPOSITE, Need.LIMITED_SCORE)
 
     @cached_property
     def rule(self) -> VerdictRule:

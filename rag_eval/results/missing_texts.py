@@ -96,7 +96,7 @@ class MissingTexts:
 
     def note(self, metrics: Collection[MetricId]) -> list[str]:
         """What to tell about a run in which some rows lack a text."""
-        if not (text := self.text(metrics)):
+        if not any(self.rows[1:]) or not (text := self.text(metrics)):
             return []
         found = enumerate(self._lacking(self.rows, metrics))
         lacking = {name for texts, n in found if n for name in _names(texts)}

@@ -17,7 +17,7 @@ from rag_eval.jobs.file_scoring import score_file
 from rag_eval.metrics.contract import Scored
 from rag_eval.metrics.own import metric
 from rag_eval.metrics.registry import unregister
-from rag_eval.samples import EvalSample, NullReason
+from rag_eval.samples import EvalSample, NullReason, Profile
 from tests.tables import every_row
 
 ROWS = [
@@ -304,6 +304,23 @@ def test_files_on_two_threads_score_as_on_one(
     found = [json.loads(line) for line in written[1].splitlines()]
     assert [row[thrift] for row in found] == [row["cost"] for row in rows]
     assert [row[brevity] for row in found[:6]] == [None, 0.75, 0.5, 0.25, 0, None]
+
+
+@every_row("profile", ["overlap", "grounded"])
+def test_a_pass_rate_is_refused_where_no_row_can_fail(profile: Profile, tmp_path: Path) -> None:
+    """In the overlap profile all rows passed by a composite score that no metric is part of."""
+
+    @metric("unlimited")
+    def found(answer: str) -> float | None:
+        return None
+
+    try:
+        path = tmp_path / "rows.jsonl"
+        path.write_text(json.dumps({"answer": "one"}) + "\n", encoding="utf-8")
+        with pytest.raises(InputError, match="no row can fail: no threshold is set for unlimited"):
+            run_file(path, ["unlimited"], profile=profile, min_pass_rate=0.5)
+    finally:
+        unregister("unlimited")
 
 
 def test_a_failing_function_names_metric_and_row_on_any_number_of_threads(tmp_path: Path) -> None:
