@@ -120,7 +120,7 @@ class GateOutcome:
 
     Attributes
     ----------
-    gate : {"min_pass_rate", "min_mean", "max_mean", "regression", "max_judge_failures", ...}
+    gate : {"min_pass_rate", "min_mean", "max_mean", "missing_texts", "regression", ...}
         A stored run has more: see :class:`rag_eval.gating.guards.Guards`.
     metric_id : MetricId or None
         None if the gate is not about one metric.
