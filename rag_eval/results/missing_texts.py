@@ -26,6 +26,9 @@ _MISSING: Final = int(NullReason.MISSING_FIELD)
 _Reasons: TypeAlias = npt.NDArray[np.uint8]
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
+_BITS: Final = 1 << np.arange(len(TEXTS))
+_NO_ROWS: Final = np.empty(0, np.intp)
+
 
 def _no_counts() -> list[int]:
     return [0] * (1 << len(TEXTS))
@@ -120,21 +123,22 @@ class MissingTexts:
 
 def lacked_texts(metrics: tuple[MetricId, ...], null_reasons: _Reasons) -> npt.NDArray[np.intp]:
     """Per row the bits of the texts that it lacks; empty if no row lacks any."""
+    if not null_reasons.any():
+        return _NO_ROWS
     needed, read = _columns(metrics)
     missing = null_reasons == _MISSING
-    found = np.empty(0, np.intp)
-    if missing[:, needed.any(axis=0)].any():
-        # A text is there in a row if another metric that reads it was measured.
-        lacks = (missing @ needed.T) & ~(~missing @ read.T)
-        found = lacks @ (1 << np.arange(len(TEXTS)))
-    return found
+    # A text is there in a row if another metric that reads it was measured.
+    lacks = (missing @ needed) & ~(~missing @ read)
+    return lacks @ _BITS if lacks.any() else _NO_ROWS
 
 
 @lru_cache(maxsize=64)
 def _columns(metrics: tuple[MetricId, ...]) -> tuple[_Flags, _Flags]:
-    """Per text the metrics without a ground truth that need it, and all that read it."""
-    reads = np.array([[text in _fields(name) for name in metrics] for text in TEXTS], np.bool_)
-    return reads & np.array([_TRUTH not in _fields(name) for name in metrics], np.bool_), reads
+    """Which metrics without a ground truth need each text, and which of all read it."""
+    fields = [_fields(name) for name in metrics]
+    read = np.array([[text in one for text in TEXTS] for one in fields], np.bool_)
+    read = read.reshape(len(metrics), len(TEXTS))
+    return read & np.array([[_TRUTH not in one] for one in fields], np.bool_), read
 
 
 def _fields(metric: MetricId) -> tuple[str, ...]:
