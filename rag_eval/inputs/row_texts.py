@@ -319,11 +319,6 @@ def _acceptable(truth: Any) -> Sequence[str]:
     truth = _listed_truth(truth)
     if not isinstance(truth, (list, tuple)):
         return () if isinstance(truth, str) and not truth else (truth,)
-    if not truth:
-        raise _FieldError(
-            "ground_truth is an empty list; give at least one acceptable answer, or leave the "
-            "field out"
-        )
     texts = _or_empty(truth)
     # Of another type even an empty one is a fault, which packing names.
     return texts if set(map(type, texts)) != {str} or any(texts) else ()

@@ -51,10 +51,6 @@ CASES = _load()
 
 # ------------------------------------------------------------------- the closed list of departures
 
-# A list without an acceptable answer is more likely a mistake than a wish: it is refused, where the
-# definition takes it for no ground truth.
-EMPTY_LIST = ("edge-0576",)
-NAMES = [name for name in CASES if name not in EMPTY_LIST]
 # No vector shows it: a tag that names no language is refused, where the definition takes any text
 # for a language that it has no words of.
 NO_LANGUAGES = ("xx", "gremanic", "e n")
@@ -158,7 +154,7 @@ def losses_of(wanted: dict[str, Any] | None) -> Losses | None:
 # ----------------------------------------------------------------------------------------- tests
 
 
-@every_row("name", NAMES)
+@every_row("name", [*CASES])
 def test_vector(name: str) -> None:
     case = CASES[name]
     found = rag_eval.evaluate(case["sample"], profile="grounded")
@@ -167,10 +163,10 @@ def test_vector(name: str) -> None:
 
 @every_row("threads", [1, 3])
 def test_all_vectors_in_one_batch(threads: int) -> None:
-    samples = [CASES[name]["sample"] for name in NAMES]
+    samples = [CASES[name]["sample"] for name in CASES]
     batch = rag_eval.evaluate_batch(samples, profile="grounded", threads=threads)
-    assert len(batch.results) == len(NAMES)
-    for name, scores, found in zip(NAMES, batch.scores, batch.results, strict=True):
+    assert len(batch.results) == len(CASES)
+    for name, scores, found in zip(CASES, batch.scores, batch.results, strict=True):
         wanted = CASES[name]["expected"]
         assert differences(CASES[name]["sample"], found, wanted) == [], name
         for metric, score in zip(batch.metrics, scores, strict=True):
@@ -196,18 +192,6 @@ def test_spans_are_about_the_strings_as_given() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", EMPTY_LIST)
-def test_an_empty_list_of_ground_truths_is_refused(name: str) -> None:
-    case = CASES[name]
-    assert case["sample"]["ground_truth"] == []
-    with pytest.raises(InputError, match="ground_truth is an empty list"):
-        rag_eval.evaluate(case["sample"], profile="grounded")
-    # Without the list it is the vector.
-    sample = {**case["sample"], "ground_truth": None}
-    found = rag_eval.evaluate(sample, profile="grounded")
-    assert differences(sample, found, case["expected"]) == []
-
-
 @every_row("tag", NO_LANGUAGES)
 def test_a_language_that_is_none_is_refused(tag: str) -> None:
     sample = {**CASES["en-medicine-0000"]["sample"], "language": tag}
@@ -219,10 +203,8 @@ def test_a_language_that_is_none_is_refused(tag: str) -> None:
 
 
 def test_the_list_of_departures_is_closed() -> None:
-    assert CASES.keys() >= set(EMPTY_LIST)
     assert all(case["sample"].get("language") not in NO_LANGUAGES for case in CASES.values())
     assert len(CASES) == 558
-    assert len(NAMES) == 557
     reasons = [case["expected"]["reasons"].values() for case in CASES.values()]
     assert set().union(*reasons) == {*NULLS, *ZEROS}
 

@@ -179,10 +179,12 @@ def test_a_list_of_ground_truths_takes_the_best() -> None:
 
 
 @every_row("profile", ["overlap", "grounded"])
-def test_a_list_of_one_ground_truth_is_that_one(profile: Profile, tmp_path: Path) -> None:
+@every_row("truths", [("31 m", ["31 m"]), (None, [])])
+def test_lists_of_one_ground_truth_and_of_none(
+    profile: Profile, truths: tuple[Any, Any], tmp_path: Path
+) -> None:
     plain, listed = (
-        [{**row, "ground_truth": truth} for row in rows_of("native", "list")]
-        for truth in ("31 m", ["31 m"])
+        [{**row, "ground_truth": truth} for row in rows_of("native", "list")] for truth in truths
     )
     wanted = scores_of(rag_eval.evaluate_batch(plain, profile=profile))
     printed = [{**row, "ground_truth": repr(row["ground_truth"])} for row in listed]

@@ -45,7 +45,7 @@ def check(choices: Choices) -> None:
                 block.sample(index)
                 block.fault(index, _NEEDS)
             for some in (block, block.taken([*range(len(block))][::-2])):
-                # Structs are no texts, and an empty list is no ground truth.
+                # Structs are no texts.
                 with contextlib.suppress(SampleError):
                     some.pack(_NEEDS)
     except InputError:

@@ -148,7 +148,7 @@ def grounded_batch(parts: Mapping[str, Part], doubtful: Bools) -> SampleBatch:
     contexts, truth = parts.get("contexts"), parts.get("ground_truth")
     truths, row_truths = no_texts(0), np.zeros(n_rows + 1, np.int64)
     if truth is not None:
-        truths, row_truths = _acceptable(truth, doubtful)
+        truths, row_truths = _acceptable(truth)
     return SampleBatch(
         _texts(parts, "question", n_rows),
         _texts(parts, "answer", n_rows),
@@ -169,7 +169,7 @@ def _row_texts(part: Part) -> Places:
     return part.row_texts
 
 
-def _acceptable(truth: Part, doubtful: Bools) -> tuple[TextColumn, Places]:
+def _acceptable(truth: Part) -> tuple[TextColumn, Places]:
     """The acceptable answers of all rows, and where those of each row begin.
 
     Of a row whose answers are all empty there is none.
@@ -179,7 +179,6 @@ def _acceptable(truth: Part, doubtful: Bools) -> tuple[TextColumn, Places]:
         kept = np.diff(ends) > 0
         return _without_empty(truth.texts, kept), ends_of(kept)
     n_texts = truth.n_texts
-    doubtful |= truth.given & (n_texts == 0)
     kept = np.diff(ends[truth.row_texts]) > 0
     row_truths = ends_of(np.where(kept, n_texts, 0))
     return _without_empty(truth.texts, np.repeat(kept, n_texts)), row_truths

@@ -84,7 +84,7 @@ def truth_texts(value: Any) -> Any:
         return value
     found = list_in(value)
     is_list = isinstance(found, list) and all(isinstance(text, str) for text in found)
-    return (found if is_list else None) or value
+    return found if is_list else value
 
 
 def said_text(value: Any) -> Any:
