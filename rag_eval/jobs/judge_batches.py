@@ -7,6 +7,7 @@ then sent. When nothing is left to ask, the run is made as any other, with the c
 
 from __future__ import annotations
 
+import math
 import secrets
 import sqlite3
 import time
@@ -245,7 +246,7 @@ class _Round:
             prices.cost_usd(one.usage, identities[one.judge].model, is_batched=True)
             for one in waiting
         ]
-        return None if None in costs else sum(costs)
+        return None if None in costs else math.fsum(costs)
 
     async def _send(self, waiting: Sequence[Waiting]) -> None:
         for one in waiting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -113,7 +114,7 @@ class Accounts:
     @property
     def cost_usd(self) -> float | None:
         """The cost of the calls so far; None if one went to a model without a price."""
-        return None if self._has_unpriced else sum(self._cost_usd) + self._verifier_usd
+        return None if self._has_unpriced else math.fsum((*self._cost_usd, self._verifier_usd))
 
     def reached(self) -> str | None:
         """The budget that was reached, in words; None if none was."""

@@ -82,7 +82,7 @@ def score_repeats(
         return None
     weights = 1 / probabilities / (1 / probabilities).sum()
     left = max(0.0, float((weights**2).sum()) - 1 / n_rows)
-    share = min(1.0, result.weight**2 * sum(variances) * left / error**2)
+    share = min(1.0, result.weight**2 * math.fsum(variances) * left / error**2)
     fraction = 0.0 if result.target == "population" else result.n_labels / n_rows
     remaining = max(0.0, (1 / 2 - fraction) / (1 - fraction)) if fraction < 1 else 0.0
     return ScoreRepeats(

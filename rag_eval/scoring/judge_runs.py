@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import math
 import threading
 import time
 from collections import deque
@@ -402,4 +403,4 @@ def expected_cost(judging: Judging, report: JudgeReport) -> float | None:
         judging.prices.cost_usd(usage, identity.model, is_batched=is_batched)
         for identity in judging.identities
     ]
-    return None if None in costs else sum(costs) + verifying
+    return None if None in costs else math.fsum((*costs, verifying))

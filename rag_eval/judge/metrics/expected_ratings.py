@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rag_eval.plumbing.javascript_numbers import plain_sum
+
 _RATING: Final = re.compile(r'"rating"\s*:\s*"?([1-5])(?![0-9.])')
 
 
@@ -46,5 +48,9 @@ def _mean(likeliest: Mapping[str, float]) -> float | None:
     for token, logprob in likeliest.items():
         if token.strip() in ("1", "2", "3", "4", "5") and logprob <= 0:
             weights[int(token)] += math.exp(logprob)
-    total = sum(weights)
-    return sum(rating * weight for rating, weight in enumerate(weights)) / total if total else None
+    total = plain_sum(weights)
+    if not total:
+        return None
+    # Rounded, the mean of 5 and of what is nearly impossible can be more than 5.
+    mean = plain_sum(rating * weight for rating, weight in enumerate(weights)) / total
+    return min(max(mean, 1.0), 5.0)

@@ -44,6 +44,11 @@ def test_the_mean_is_over_the_ratings_at_the_token(found: Any, mean: float | Non
     assert expected_rating(found) == pytest.approx(mean)
 
 
+def test_the_mean_is_one_of_the_scale_however_it_is_rounded() -> None:
+    likely = {"5": -0.14, "3": -39.6, "4": -37.8}  # 5.000000000000001, and an error
+    assert expected_rating(tokens('{"rating":', "5", "}", likely=likely)) == 5
+
+
 def answer(prompt: str, logprobs: object) -> Sends:
     text = reply_with(prompt, reason="so", rating=4, expected=1)
     choice = {"message": {"content": text}, "finish_reason": "stop", "logprobs": logprobs}

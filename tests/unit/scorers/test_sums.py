@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from rag_eval.judge.accounts import Accounts
+from rag_eval.judge.metrics.expected_ratings import expected_rating
+from rag_eval.judge.prices import PriceTable
+from rag_eval.judge.replies import JudgeIdentity, JudgeLimits, Tally, Usage
 from rag_eval.retrieval import ndcg_at_k
 from rag_eval.scorers.mastra.trajectory_checks import check_trajectory_efficiency
 from rag_eval.scorers.mastra.trajectory_unified import TrajectoryEvaluation, TrajectoryWeights
@@ -46,7 +50,21 @@ def three_nested() -> float:
     return evaluation(nested=[Part(score=score, evaluation=inner) for score in (0.7, 0.89, 0.26)])
 
 
-# Each was another number with sums that are compensated.
+def rating() -> float | None:
+    likely = {"3": math.log(0.2), "4": math.log(0.7), "5": math.log(0.1)}
+    return expected_rating([('{"rating": ', {}), ("4", likely), ("}", {})])
+
+
+def cost() -> float | None:
+    judges = [JudgeIdentity("openai", name) for name in "abc"]
+    prices = {name: {"input": usd, "output": 0} for name, usd in zip("abc", (1, 2, 3), strict=True)}
+    accounts = Accounts(judges, JudgeLimits(), PriceTable.of(prices))
+    for judge in range(3):
+        accounts.call_took(judge, Tally(), Usage(100_000, 0))
+    return accounts.cost_usd
+
+
+# Each was another number where sums are compensated, or where they are not.
 @every_row(
     ("score", "expected"),
     [
@@ -65,10 +83,13 @@ def three_nested() -> float:
         ),
         (four_parts, 0.78),
         (three_nested, 0.88),
+        (rating, 3.9000000000000004),
+        (cost, 0.6),
         (lambda: check_trajectory_efficiency(STEPS).total_duration_ms, 0.1 + 0.2 + 0.3),
     ],
 )
-def test_sums_are_plain(score: Callable[[], float], expected: float) -> None:
+def test_sums_do_not_depend_on_the_python(score: Callable[[], float | None], expected: float) -> None:
+    assert score() == expected
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builtins, "sum", compensated)
         assert score() == expected
