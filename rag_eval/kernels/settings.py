@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.kernels.languages import LISTED, language_code
+from rag_eval.plumbing.checked_values import number
 from rag_eval.samples import PROFILES, Profile
 
 if TYPE_CHECKING:
@@ -106,11 +107,10 @@ def overlap_arguments(settings: OverlapSettings) -> KernelArguments:
 
 
 def _number(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f"heuristic option {name} must be a number, got {value!r}")
-    if not abs(value) <= LARGEST_WEIGHT:
-        raise InputError(f"heuristic option {name} must be at most {LARGEST_WEIGHT:g}, got {value}")
-    return float(value)
+    found = number(value, f"heuristic option {name}")
+    if abs(found) > LARGEST_WEIGHT:
+        raise InputError(f"heuristic option {name} must be at most {LARGEST_WEIGHT:g}, got {found}")
+    return found
 
 
 def _check_cancelling(weights: tuple[float, ...], name: str) -> None:
@@ -124,7 +124,7 @@ def _check_cancelling(weights: tuple[float, ...], name: str) -> None:
 
 def _sequence(value: object, name: str) -> Sequence[Any]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
-        raise InputError(f"heuristic option {name} must be a list of numbers, got {value!r}")
+        raise InputError(f"heuristic option {name} must be a list of numbers, got {glance(value)}")
     return value
 
 
@@ -193,13 +193,13 @@ class GroundedSettings:
         language, stemmer = options.get("language"), options.get("stemmer")
         if language is not None:
             if not isinstance(language, str):
-                raise InputError(f"language must be a language tag, got {language!r}")
+                raise InputError(f"language must be a language tag, got {glance(language)}")
             language = language_code(language)
         if stemmer is None or stemmer == "light":
             return cls(language)
         if stemmer != "snowball":
             hint = suggestion(stemmer, STEMMERS)
-            raise InputError(f"stemmer must be 'light' or 'snowball', got {stemmer!r}{hint}")
+            raise InputError(f"stemmer must be 'light' or 'snowball', got {glance(stemmer)}{hint}")
         from rag_eval.kernels.snowball import stemmer_package
 
         stemmer_package()  # missing, it is missed here
@@ -247,7 +247,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     profile = "overlap" if profile is None else profile
     if profile not in PROFILES:
         hint = suggestion(profile, PROFILES)
-        raise InputError(f"profile must be 'overlap' or 'grounded', got {profile!r}{hint}")
+        raise InputError(f"profile must be 'overlap' or 'grounded', got {glance(profile)}{hint}")
     if profile == "overlap":
         for name, reason in _GROUNDED_ONLY.items():
             if options.get(name) is not None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
+from numbers import Integral
 from os import PathLike
 from typing import Any, Final
 
@@ -84,9 +85,9 @@ def whole_number(largest: int) -> Kind:
     """A whole number of either sign, bounded."""
 
     def check(value: Any, name: str) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > largest:
+        if isinstance(value, bool) or not isinstance(value, Integral) or abs(int(value)) > largest:
             raise InputError(f"{name} must be a whole number, got {glance(value)}")
-        return value
+        return int(value)
 
     return Kind("a whole number", (int,), "N", check)
 
@@ -298,10 +299,10 @@ def _hint(key: str, known: Mapping[str, Option]) -> str:
 def _known_options(
     options: Mapping[str, Any], owner: str, known: Mapping[str, Option]
 ) -> dict[str, Any]:
-    def rename(name: str) -> str:
-        key = snake_case(name)
+    def rename(name: Any) -> str:
+        key = snake_case(name) if isinstance(name, str) else name
         if key not in known:
-            raise TypeError(f"{owner} has no option {name!r}{_hint(key, known)}")
+            raise TypeError(f"{owner} has no option {glance(name)}{_hint(key, known)}")
         return key
 
     return _renamed(options, f"{owner}: option", rename)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+from numbers import Integral, Real
 from typing import TypeGuard
 
 from rag_eval.errors import InputError, glance
@@ -17,26 +19,30 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def number(value: object, name: str) -> float:
-    """``value`` as a finite float, or an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    """``value`` as a finite float, or an InputError that names it; NumPy's numbers are some."""
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{name} must be a number, got {type(value).__name__}")
-    if not abs(value) <= sys.float_info.max:
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
         raise InputError(f"{name} must be finite, got {glance(value)}")
-    return float(value)
+    return found
 
 
 def whole_from_one(value: object, name: str) -> int:
     """``value`` as an integer of at least 1, or an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise InputError(f"{name} must be a whole number of at least 1, got {glance(value)}")
-    return value
+    return int(value)
 
 
 def whole_from_zero(value: object, name: str) -> int:
     """``value`` as an integer of at least 0, or an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
         raise InputError(f"{name} must be a whole number of at least 0, got {glance(value)}")
-    return value
+    return int(value)
 
 
 def thread_count(threads: int | None) -> int:

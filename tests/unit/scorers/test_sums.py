@@ -88,7 +88,9 @@ def cost() -> float | None:
         (lambda: check_trajectory_efficiency(STEPS).total_duration_ms, 0.1 + 0.2 + 0.3),
     ],
 )
-def test_sums_do_not_depend_on_the_python(score: Callable[[], float | None], expected: float) -> None:
+def test_sums_do_not_depend_on_the_python(
+    score: Callable[[], float | None], expected: float
+) -> None:
     assert score() == expected
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builtins, "sum", compensated)

@@ -15,6 +15,7 @@ import pytest
 
 import rag_eval
 from rag_eval.distributed import BatchScorer
+from rag_eval.errors import glance
 from rag_eval.jobs.judge_estimates import estimate_judging
 
 ROWS = [
@@ -53,6 +54,7 @@ def test_a_misspelt_option_is_named_with_the_nearest_by_every_call(
             call(thresholdz={})
 
 
+HUGE = 10**5000
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"profile": "groundet"}, "profile must be 'overlap' or 'grounded', got 'groundet'; did you"),
     ({"thresholds": 0.5}, "thresholds must be a mapping of metrics, got float"),
@@ -63,6 +65,13 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"heuristic": [1]}, "heuristic must be a mapping, got list"),
     ({"heuristic": {"ngram_sizes": [-1]}}, "heuristic option ngram_sizes must hold sizes from 0"),
     ({"composite_weights": {"faithfulness": 1e101}}, "must be at most 1e+100"),
+    # More digits than Python writes out.
+    ({"profile": HUGE}, "profile must be 'overlap' or 'grounded', got <int of 16610 bits>"),
+    ({"heuristic": {"tfidf_weight": HUGE}}, "tfidf_weight must be finite, got <int of"),
+    ({"heuristic": {"ngram_sizes": HUGE}}, "ngram_sizes must be a list of numbers, got <int of"),
+    ({"heuristic": {"ngram_sizes": [HUGE]}}, "ngram_sizes must be finite, got <int of"),
+    ({"profile": "grounded", "language": HUGE}, "language must be a language tag, got <int of"),
+    ({"profile": "grounded", "stemmer": HUGE}, "stemmer must be 'light' or 'snowball', got <int"),
 ]
 OF_JUDGES: list[tuple[dict[str, Any], str]] = [
     ({"judge_repeat": 0}, "judge_repeat must be a whole number of at least 1, got 0"),
@@ -96,6 +105,25 @@ def test_a_wrong_value_has_the_same_message_in_every_call(
         for options, message in faults:
             with pytest.raises(rag_eval.errors.InputError, match=re.escape(message)):
                 call(**options)
+
+
+def test_numbers_of_numpy_are_numbers(calls: dict[str, Callable[..., Any]]) -> None:
+    options: dict[str, Any] = {
+        "thresholds": {"faithfulness": np.float32(0.5)},
+        "composite_weights": {"faithfulness": np.int64(2)},
+        "heuristic": {"ngram_sizes": [np.int64(1), np.float16(2)], "tfidf_weight": np.float32(2)},
+    }
+    for call in calls.values():
+        call(**options)
+    calls["evaluate_batch"](threads=np.int64(1), judge_seed=np.uint8(3))
+    with pytest.raises(rag_eval.errors.InputError, match="tfidf_weight must be a number, got bool"):
+        calls["evaluate"](heuristic={"tfidf_weight": np.True_})
+
+
+def test_an_option_has_a_name(calls: dict[str, Callable[..., Any]]) -> None:
+    for name in (1, None, HUGE):
+        with pytest.raises(TypeError, match=f"heuristic has no option {glance(name)}"):
+            calls["evaluate"](heuristic={name: 1})
 
 
 def test_an_option_that_is_not_used_is_checked_all_the_same(
