@@ -75,7 +75,10 @@ class Refit:
 
     @property
     def probability_map(self) -> LogisticMap:
-        """Maps a score under these weights to the probability that its row is good."""
+        """Maps a score under these weights to the probability that its row is good.
+
+        Losses of more than 1 leave a score of 0 and its probability: results hold no more of a row.
+        """
         return LogisticMap(self.slope, self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
