@@ -194,7 +194,7 @@ class GroundedSettings:
         if language is not None:
             if not isinstance(language, str):
                 raise InputError(f"language must be a language tag, got {glance(language)}")
-            language = language_code(language)
+            language = language_code(language) if language else None
         if stemmer is None or stemmer == "light":
             return cls(language)
         if stemmer != "snowball":
