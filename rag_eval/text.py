@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval._native import count_matrices, text_kernels
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.kernels.packed_texts import SparseRows, check_text, pack, strings, text_columns
 from rag_eval.kernels.scoring import hash_seed
 
@@ -98,7 +98,7 @@ def get_ngrams(tokens: Sequence[str], n: float | None = None) -> list[str]:
     Raises
     ------
     InputError
-        If ``n`` is minus infinity.
+        If ``n`` is below -2147483648: the empty n-grams would fill the memory.
 
     Examples
     --------
@@ -111,8 +111,8 @@ def get_ngrams(tokens: Sequence[str], n: float | None = None) -> list[str]:
         return []
     if not isinstance(n, Real):
         raise TypeError(f"get_ngrams: n must be a number, got {type(n).__name__}")
-    if n == -math.inf:
-        raise InputError("get_ngrams: n must not be minus infinity")
+    if n < -_WIDEST:
+        raise InputError(f"get_ngrams: n must be at least {-_WIDEST}")
     tokens = list(tokens)
     ngrams: list[str] = []
     begin = 0
@@ -377,7 +377,7 @@ def paired_ngram_overlap(
     """
     where = "paired_ngram_overlap"
     if not _is_window(n):
-        raise InputError(f"{where}: n must be a whole number of at least 1, got {n!r}")
+        raise InputError(f"{where}: n must be a whole number of at least 1, got {glance(n)}")
     if _are_matrices(where, left, right):
         if n != 1:
             raise InputError(f"{where}: n must be 1 for matrices, whose columns are the n-grams")
@@ -475,10 +475,16 @@ def _overlaps(where: str, a: str, b: str, sizes: Sequence[float | None]) -> list
     )[0].tolist()
     for i, n in enumerate(sizes):
         if not _is_window(n):
-            left, right = (set(get_ngrams(tokenize(text), n)) for text in (a, b))
+            left, right = (_ngram_set(tokenize(text), n) for text in (a, b))
             union = left | right
             overlaps[i] = len(left & right) / len(union) if union else 1.0
     return overlaps
+
+
+def _ngram_set(tokens: list[str], n: float | None) -> set[str]:
+    # From minus the number of tokens down, the only n-gram is the empty one.
+    least = -len(tokens)
+    return set(get_ngrams(tokens, least if isinstance(n, Real) and n < least else n))
 
 
 def _are_matrices(where: str, left: object, right: object) -> bool:

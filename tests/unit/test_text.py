@@ -324,7 +324,15 @@ def broken(**buffers: Any) -> Any:
         ),
         (
             lambda: text.get_ngrams(["a"], -math.inf),
-            "get_ngrams: n must not be minus infinity",
+            "get_ngrams: n must be at least -2147483648",
+        ),
+        (
+            lambda: text.get_ngrams(["a"], -(10**5000)),
+            "get_ngrams: n must be at least -2147483648",
+        ),
+        (
+            lambda: text.paired_ngram_overlap(["a"], ["b"], -(10**5000)),
+            "paired_ngram_overlap: n must be a whole number of at least 1, got <int of 16610 bits>",
         ),
         *(
             (
@@ -382,6 +390,16 @@ def test_texts_of_2_gib(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_entries_past_the_last_row_do_not_count() -> None:
     matrix = broken(data=[1] * 8, indices=[0, 1, 2, 0, 1, 2, 99, 99])
     assert text.paired_ngram_overlap(matrix, ONES).tolist() == [1.0, 1.0]
+
+
+HUGE = pytest.param(-(10**5000), id="-10**5000")
+
+
+@every_row("n", [-3, -3.5, -1000, -(10**12), -1e300, -math.inf, HUGE])
+def test_every_ngram_is_empty_from_minus_the_number_of_tokens_down(n: float) -> None:
+    assert text.ngram_overlap("a b c", "d", n) == 1.0
+    assert text.weighted_ngram_overlap("a b c", "d", [1, n], [1, 3]) == 0.75
+    assert text.ngram_overlap("a b c d", "e", -3) == 1 / 4  # {"a", "b", "c", ""} and {""}
 
 
 def test_infinite_size_is_longer_than_any_text() -> None:
