@@ -115,7 +115,8 @@ class Refusal:
 class SentenceEvidence:
     """The evidence for one sentence.
 
-    Spans count code points of the original strings, half-open: ``answer[begin:end]``.
+    Spans count code points of the original strings, half-open: ``answer[begin:end]``. A pair
+    of surrogates counts as the one code point that it stands for, and that result files hold.
 
     Attributes
     ----------
