@@ -19,6 +19,7 @@ from rag_eval._native import count_matrices, text_kernels
 from rag_eval.errors import InputError, glance
 from rag_eval.kernels.packed_texts import SparseRows, check_text, pack, strings, text_columns
 from rag_eval.kernels.scoring import hash_seed
+from rag_eval.kernels.settings import WIDEST
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -27,8 +28,6 @@ _Scores: TypeAlias = npt.NDArray[np.float64]
 
 # Rows between two looks for Ctrl-C.
 _BLOCK_ROWS: Final = 8192
-# No text has as many tokens: every wider window is as empty.
-_WIDEST: Final = 2**31
 
 
 class TfIdfVectors(NamedTuple):
@@ -111,8 +110,8 @@ def get_ngrams(tokens: Sequence[str], n: float | None = None) -> list[str]:
         return []
     if not isinstance(n, Real):
         raise TypeError(f"get_ngrams: n must be a number, got {type(n).__name__}")
-    if n < -_WIDEST:
-        raise InputError(f"get_ngrams: n must be at least {-_WIDEST}")
+    if n < -WIDEST:
+        raise InputError(f"get_ngrams: n must be at least {-WIDEST}")
     tokens = list(tokens)
     ngrams: list[str] = []
     begin = 0
@@ -383,7 +382,7 @@ def paired_ngram_overlap(
             raise InputError(f"{where}: n must be 1 for matrices, whose columns are the n-grams")
         kernel = count_matrices.paired_jaccard
         return _paired_rows(where, kernel, SparseRows.of_counts, left, right)
-    sizes = np.array([min(n, _WIDEST)], np.int64)
+    sizes = np.array([min(n, WIDEST)], np.int64)
     columns = text_columns(where, left, right)
     n_rows = len(columns[1]) - 1
     kernel_arguments = (*columns, sizes, hash_seed())
@@ -469,7 +468,7 @@ def _is_window(n: float | None) -> TypeGuard[int]:
 def _overlaps(where: str, a: str, b: str, sizes: Sequence[float | None]) -> list[float]:
     """N-gram overlap of two texts for each size."""
     columns = (*pack(f"{where}: a", [a]), *pack(f"{where}: b", [b]))
-    windows = np.array([min(n, _WIDEST) if _is_window(n) else 1 for n in sizes], np.int64)
+    windows = np.array([min(n, WIDEST) if _is_window(n) else 1 for n in sizes], np.int64)
     overlaps: list[float] = _by_blocks(
         1, text_kernels.paired_overlaps, *columns, windows, hash_seed(), n_sizes=len(windows)
     )[0].tolist()

@@ -28,6 +28,8 @@ _DEFAULT_SIZES: Final = (1, 2)
 _DEFAULT_WEIGHTS: Final = (0.7, 0.3)
 # Products and sums of weights stay finite far beyond any sensible value.
 LARGEST_WEIGHT: Final = 1e100
+# No text has as many tokens: every wider window is as empty.
+WIDEST: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +133,9 @@ def _sequence(value: object, name: str) -> Sequence[Any]:
 def _sizes(value: object) -> tuple[float, ...]:
     sizes = tuple(_number(size, "ngram_sizes") for size in _sequence(value, "ngram_sizes"))
     for size in sizes:
-        if size < 0 or size > 2**31:
+        if size < 0:
             raise InputError(f"heuristic option ngram_sizes must hold sizes from 0 on, got {size}")
+    sizes = tuple(min(size, WIDEST) for size in sizes)
     return tuple(int(size) if size == int(size) else size for size in sizes)
 
 

@@ -146,7 +146,7 @@ def test_a_final_sigma_at_the_end_of_a_sentence(text: str) -> None:
     assert_same_bits(rag_eval.evaluate_batch([row], threads=1).scores, oracle_scores([row]))
 
 
-ODD_SIZES = st.lists(st.sampled_from([0, 0.5, 1, 1.5, 2, 2.5, 3, 40, 2**31]), max_size=4)
+ODD_SIZES = st.lists(st.sampled_from([0, 0.5, 1, 1.5, 2, 2.5, 3, 40, 2**31, 1e50]), max_size=4)
 
 
 @given(samples(), ODD_SIZES, st.lists(st.sampled_from([0.7, 1, 0, -0.5, None]), max_size=4))
