@@ -74,6 +74,13 @@ class UnsupportedModeError(InputError):
     """An evaluation mode that needs a judge was asked for and none can be used."""
 
 
+class CustomMetricError(RagEvalError):
+    """A custom metric raised an exception or returned something that is not a score.
+
+    The message names the metric, the sample and the line; ``__cause__`` is the exception.
+    """
+
+
 class NotComputedError(RagEvalError, KeyError, AttributeError):
     """A metric was read from a result that does not hold it."""
 

@@ -78,6 +78,7 @@ _MODULES = {
     "Errors": (
         "rag_eval.errors.RagEvalError",
         "rag_eval.errors.InputError",
+        "rag_eval.errors.CustomMetricError",
         "rag_eval.errors.MissingExtraError",
     ),
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Literal, Unpack
 
 from rag_eval._version import __version__
-from rag_eval.errors import InputError
+from rag_eval.errors import CustomMetricError, InputError
 from rag_eval.inputs.named_files import DataSource
 from rag_eval.inputs.samples import SampleError
 from rag_eval.jobs.file_reports import ScoreFileReport
@@ -217,15 +217,16 @@ class _FileRun:
         parts = self._parts
         try:
             self._stream.score(parts, prepare=parts.prepare, start=parts.position)
-        except InputError as error:
+        except (InputError, CustomMetricError) as error:
             if not parts.parts:
                 raise
-            # An error of the whole file cannot be skipped.
+            # Only faults of rows can be skipped.
             flags = "--resume --skip-invalid" if isinstance(error, SampleError) else "--resume"
-            raise InputError(
+            kind = CustomMetricError if isinstance(error, CustomMetricError) else InputError
+            raise kind(
                 f"{error}; the first {parts.n_kept:,} rows are kept in {parts.folder}: continue "
                 f"with {flags}, or start over with --restart"
-            ) from None
+            ) from error.__cause__
 
     def _report(self) -> ScoreFileReport:
         # Rows of the earlier run may have had fields that those of this one lack.

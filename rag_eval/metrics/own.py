@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from rag_eval.errors import InputError, glance
+from rag_eval.errors import CustomMetricError, InputError, RagEvalError, glance
 from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer
 from rag_eval.metrics.findings_column import column_of_findings
 from rag_eval.metrics.registry import metric_of, register, unregister
 from rag_eval.plumbing.checked_values import number, whole_from_one
+from rag_eval.plumbing.spelling import counted
 from rag_eval.samples import NullReason
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -62,7 +65,9 @@ def metric(
     Notes
     -----
     A score is a number, a truth value (1 or 0), None if there is nothing to measure, or a
-    :class:`rag_eval.metrics.Scored` with an explanation and findings.
+    :class:`rag_eval.metrics.Scored` with an explanation and findings. For a sample that it cannot
+    read, the function raises :class:`rag_eval.errors.InputError`; ``skip_invalid`` skips such rows.
+    Any other exception becomes the cause of a :class:`rag_eval.errors.CustomMetricError`.
 
     Examples
     --------
@@ -200,20 +205,31 @@ class _Maker:
 
     def _call(self, fields: Fields, options: Mapping[str, Any]) -> object:
         given = {name: fields[name] for name in self._parameters.fields if name in fields}
-        return self._function(**given, **options)
+        return self._called(given, options)
+
+    def _called(self, fields: Mapping[str, Any], options: Mapping[str, Any]) -> object:
+        try:
+            return self._function(**fields, **options)
+        except RagEvalError:
+            raise
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}".removesuffix(": ")
+            where = _where(error, self._function)
+            raise CustomMetricError(f"metric {self._owner!r} raised {text}{where}") from error
 
     def _rows(self, rows: Sequence[Fields], options: Mapping[str, Any]) -> list[Scored]:
         columns = {name: [row.get(name) for row in rows] for name in self._parameters.fields}
-        found = self._function(**columns, **options)
+        found = self._called(columns, options)
         if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
-            raise InputError(
+            raise CustomMetricError(
                 f"metric {self._owner!r} must return one score per sample, got "
                 f"{type(found).__name__}"
             )
         scores = [self._scored(one) for one in found]
         if len(scores) != len(rows):
-            raise InputError(
-                f"metric {self._owner!r} gave {len(scores)} scores for {len(rows)} samples"
+            raise CustomMetricError(
+                f"metric {self._owner!r} must return one score per sample, got "
+                f"{counted(len(scores), 'score')} for {counted(len(rows), 'sample')}"
             )
         return scores
 
@@ -234,8 +250,21 @@ class _Maker:
         value = float(found) if hasattr(found, "__float__") else math.nan
         low, high = self._bounds
         if not low <= value <= high:
-            raise InputError(
+            raise CustomMetricError(
                 f"metric {self._owner!r} must return numbers from {low:g} to {high:g}, or None, "
                 f"got {glance(found)}"
             )
         return value
+
+
+def _where(error: Exception, function: Callable[..., Any]) -> str:
+    """The line of the function's file that an error came through last, else the last line."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call, above
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    own = [frame for frame in frames if code and frame.filename == code.co_filename]
+    if not frames:
+        return ""
+    frame = (own or frames)[-1]
+    path = Path(frame.filename)
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return f" at {shown}:{frame.lineno}"

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.errors import InputError
+from rag_eval.errors import CustomMetricError, InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.sample_fields import FieldColumns, block_fields, columns_named, field_columns
 from rag_eval.inputs.samples import SampleError
@@ -30,6 +30,8 @@ def scorer_columns(rows: SampleBlock, plan: Plan) -> dict[MetricId, Column]:
     ------
     SampleError
         For the first row with a value that a scorer cannot read.
+    CustomMetricError
+        For the first row for which a custom metric failed.
     """
     fields = field_columns(rows, plan.scorer_fields)
     return {metric: _column(chosen, fields, rows) for metric, chosen in plan.scorers.items()}
@@ -78,14 +80,20 @@ def _names(chosen: ChosenScorer) -> tuple[str, ...]:
 def _column(chosen: ChosenScorer, fields: FieldColumns, block: SampleBlock) -> Column:
     places = fields.places(chosen.spec.fields)
     read = fields.rows(_names(chosen), places)
+    failed: CustomMetricError | None = None
     found = None
     if chosen.scorer.column is not None and read:
         try:
             found = chosen.scorer.column(read)
         except InputError:
-            found = None  # row by row, its row will be known
+            pass  # row by row, its row will be known
+        except CustomMetricError as error:
+            failed = error
     if found is None:
         found = _one_by_one(chosen, read, places, block)
+    if failed is not None:  # and yet it can score each row alone
+        first, last = (block.name(places[end]) for end in (0, -1))
+        raise _placed(failed, f"{first} to {last}") from failed.__cause__
     if len(places) == fields.n_rows:
         return found
     scores = np.full(fields.n_rows, math.nan)
@@ -105,8 +113,10 @@ def _one_by_one(
             found = _checked(chosen, row)
         except InputError as error:
             raise SampleError(block.name(places[index]), str(error)) from None
+        except CustomMetricError as error:
+            raise _placed(error, block.name(places[index])) from error.__cause__
         except Exception as error:
-            # A defect of the scorer, as a rule of the caller: where it showed is said.
+            # A defect of the scorer: where it showed is said.
             error.add_note(f"while {chosen.spec.id} scored {block.name(places[index])}")
             raise
         if found.score is None:
@@ -114,6 +124,10 @@ def _one_by_one(
         else:
             scores[index] = found.score
     return scores, reasons
+
+
+def _placed(error: CustomMetricError, where: str) -> CustomMetricError:
+    return CustomMetricError(f"{where}: {error}")
 
 
 def assembled(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rag_eval
-from rag_eval.errors import InputError, UnsupportedModeError
+from rag_eval.errors import CustomMetricError, InputError, UnsupportedModeError
 from rag_eval.jobs.file_run import run_file
 from rag_eval.jobs.file_scoring import score_file
 from rag_eval.metrics.contract import Scored
@@ -198,28 +200,51 @@ def test_a_score_outside_the_range_names_sample_and_metric(bad: object) -> None:
     metric("own.bad")(lambda answer: bad)
     try:
         with pytest.raises(
-            InputError, match=r'sample 0 \("a"\): metric .own.bad. must return numbers'
+            CustomMetricError, match=r'sample 0 \("a"\): metric .own.bad. must return numbers'
         ):
             rag_eval.evaluate_batch(ROWS, metrics=["own.bad"])
     finally:
         unregister("own.bad")
 
 
-def test_an_error_of_the_function_is_its_own_and_names_the_sample() -> None:
-    metric("own.keyed")(lambda cost: float(cost["usd"]))
-    rows = [{"id": "x", "cost": {"usd": 1}}, {"id": "y", "cost": {}}]
+def test_an_error_of_the_function_names_metric_sample_and_line_and_is_the_cause() -> None:
+    def found(answer: str, cost: dict[str, float]) -> float:
+        return json.loads(answer) * cost["usd"]
+
+    line = found.__code__.co_firstlineno + 1
+    rows = [{"id": "x", "answer": "1", "cost": {"usd": 1}}, {"id": "y", "answer": "1", "cost": {}}]
+    metric("own.keyed")(found)
     try:
-        with pytest.raises(KeyError) as caught:
+        with pytest.raises(CustomMetricError) as caught:
             rag_eval.evaluate_batch(rows, metrics=["own.keyed"])
+        assert re.fullmatch(
+            r"""sample 1 \("y"\): metric 'own.keyed' raised KeyError: 'usd' at """
+            rf"\S*test_own\.py:{line}",
+            str(caught.value),
+        )
+        assert isinstance(caught.value.__cause__, KeyError)
+        # The line of the user's file, not the line of the library that it called.
+        with pytest.raises(CustomMetricError, match=rf"JSONDecodeError: .*test_own\.py:{line}$"):
+            rag_eval.evaluate({"answer": "{", "cost": {}}, metrics=["own.keyed"])
     finally:
         unregister("own.keyed")
-    assert caught.value.__notes__ == ['while own.keyed scored sample 1 ("y")']
 
 
-def test_a_batch_function_must_score_every_sample() -> None:
-    metric("own.short", batch=True)(lambda answer: [1.0][: len(answer) - 1])
+@every_row(
+    ("scores", "text"),
+    [
+        (lambda rows: [1.0][: len(rows) - 1], r'0 \("a"\): .*got 0 scores for 1 sample'),
+        (lambda rows: [0.5], r'0 \("a"\) to sample 2 \("c"\): .*got 1 score for 3 samples'),
+        (lambda rows: 0.5, r'0 \("a"\): .*one score per sample, got float'),
+        (lambda rows: [1 / len(answer) for answer in rows], r'2 \("c"\): .*ZeroDivisionError'),
+        (lambda rows: [1 // (3 - len(rows))], r'"a"\) to sample 2 .*ZeroDivisionError'),
+    ],
+)
+def test_a_batch_function_must_score_every_sample(scores: Any, text: str) -> None:
+    # One score for a block of three was taken for the score of each row alone.
+    metric("own.short", batch=True)(lambda answer: scores(answer))
     try:
-        with pytest.raises(InputError, match=r"gave 0 scores for 1 samples|gave 1 scores for 3"):
+        with pytest.raises(CustomMetricError, match=text):
             rag_eval.evaluate_batch(ROWS, metrics=["own.short"])
     finally:
         unregister("own.short")
@@ -246,20 +271,38 @@ def test_findings_become_details_and_signals() -> None:
     assert len(found.to_dict()["details"]) == 29
 
 
-def test_a_bad_field_of_a_file_names_its_line_and_can_be_skipped(
-    brevity: str, tmp_path: Path
-) -> None:
-    metric("own.cost")(lambda cost: float(cost["usd"]))
+def test_a_bad_field_of_a_file_names_its_line_and_can_be_skipped(tmp_path: Path) -> None:
+    @metric("own.cost")
+    def found(cost: dict[str, float]) -> float:
+        if "usd" not in cost:
+            raise InputError("cost must be in usd")
+        return cost["usd"]
+
     path = tmp_path / "rows.jsonl"
-    path.write_text('{"id": "x", "cost": {"usd": 1}}\n{"id": "y", "cost": {"usd": 9}}\n')
+    path.write_text('{"id": "x", "cost": {"usd": 1}}\n{"id": "y", "cost": {"eur": 1}}\n')
     try:
-        with pytest.raises(InputError, match=r'rows.jsonl, line 2 \("y"\): metric .own.cost.'):
+        with pytest.raises(InputError, match=r'line 2 \("y"\): cost must be .*Add --skip-invalid'):
             run_file(path, ["own.cost"])
         report = run_file(path, ["own.cost"], skip_invalid=True)
     finally:
         unregister("own.cost")
     assert (report.result.n_rows, report.n_skipped) == (1, 1)
     assert 'line 2 ("y")' in str(report.faults[0])
+
+
+def test_a_fault_of_the_function_is_none_of_the_row_and_cannot_be_skipped(tmp_path: Path) -> None:
+    metric("own.cost")(lambda cost: float(cost["usd"]))
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": "x", "cost": {"usd": 1}}\n{"id": "y", "cost": {"usd": 9}}\n')
+    try:
+        for skips in (False, True):
+            with pytest.raises(
+                CustomMetricError, match=r'line 2 \("y"\): metric .*got 9'
+            ) as caught:
+                run_file(path, ["own.cost"], skip_invalid=skips)
+            assert "--skip-invalid" not in str(caught.value)
+    finally:
+        unregister("own.cost")
 
 
 def test_a_file_of_words_signs_with_its_words(tmp_path: Path) -> None:
@@ -333,11 +376,9 @@ def test_a_failing_function_names_metric_and_row_on_any_number_of_threads(tmp_pa
         rows = [{"id": f"q{n}", "answer": "bad" if n == 3000 else "good"} for n in range(5000)]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         for threads in (1, 2):
-            with pytest.raises(ZeroDivisionError) as failed:
+            with pytest.raises(CustomMetricError, match=r"q3000.*'failing' raised") as failed:
                 score_file(path, tmp_path / "out.jsonl", ["failing"], threads=threads)
-            assert any(
-                "failing scored" in note and '("q3000")' in note for note in failed.value.__notes__
-            )
+            assert isinstance(failed.value.__cause__, ZeroDivisionError)
     finally:
         unregister("failing")
 
