@@ -10,6 +10,7 @@ from rag_eval.cli.program import program
 
 # How messages end that name a bad row, and data without one.
 LEAVE_OUT = ". Add --skip-invalid to skip such rows"
+QUOTE_IT = '. Put numbers in quotes, such as "42", or add --skip-invalid to skip such rows'
 WANTED_SAMPLES = (
     "; expected one row or JSON object per sample, with a question, an answer and contexts"
 )

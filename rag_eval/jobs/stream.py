@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -13,8 +14,8 @@ import numpy.typing as npt
 from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault, SampleBlock
-from rag_eval.inputs.byte_files import source_name
-from rag_eval.inputs.named_files import DataSource
+from rag_eval.inputs.byte_files import plain_name, source_name
+from rag_eval.inputs.named_files import COLUMNS, DataSource
 from rag_eval.inputs.opened import START, Input, Position
 from rag_eval.inputs.samples import FieldNeeds, SampleError, no_samples
 from rag_eval.inputs.schemas.maps import FieldMap
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 
 _Report = TypeVar("_Report", bound=FileReport)
 
-_LEAVE_OUT: Final = ". Add --skip-invalid to skip such rows (in Python: skip_invalid=True)"
+_LEAVE_OUT: Final = "add --skip-invalid to skip such rows (in Python: skip_invalid=True)"
+_NUMBER: Final = re.compile(r"must be a string, got (int|float)$")
 
 # Faults that most rows have, so that skipping them is no way out.
 _WHOLE_FILE: Final = ("not valid JSON", "must be a JSON object, got an array")
@@ -179,9 +181,7 @@ class RowStream:
                 for found in self.source.found:
                     if found.source not in checked and error.where.startswith(f"{found.source}, "):
                         self._measured.check_fields(found)
-                is_told = error.fault.startswith(_WHOLE_FILE) and ". " in error.fault
-                fault = error.fault if is_told else f"{error.fault}{_LEAVE_OUT}"
-                raise SampleError(error.where, fault) from None
+                raise SampleError(error.where, error.fault + _advice(error)) from None
 
     def _check_first(self, block: ScoredBlock, source: str) -> None:
         """Raise an InputError where the first rows of a file show that a field is not there."""
@@ -325,3 +325,14 @@ class RowStream:
             raise InputChangedError(report.changed_input, report)
         self._measured.check_end(self.source.name, self._fields, report)
         return report
+
+
+def _advice(error: SampleError) -> str:
+    """What to do about a row that cannot be scored; empty where its fault says so."""
+    if error.fault.startswith(_WHOLE_FILE) and ". " in error.fault:
+        return ""
+    if not _NUMBER.search(error.fault):
+        return f". {_LEAVE_OUT[0].upper()}{_LEAVE_OUT[1:]}"
+    if plain_name(error.where.rpartition(", ")[0]).endswith(COLUMNS):
+        return ". Convert the column to strings"  # it is a number in each row
+    return f'. Put numbers in quotes, such as "42", or {_LEAVE_OUT}'

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands import LEAVE_OUT, WANTED_SAMPLES
+from tests.commands import QUOTE_IT, WANTED_SAMPLES
 from tests.run_command import BAD, FAITH, FIELDS, GOOD, HANDBOOK, run, samples
 
 BAD_ROWS = [
@@ -51,7 +51,7 @@ def test_the_first_of_many_bad_rows_is_named(tmp_path: Path, threads: int) -> No
     with data.open("ab") as file:
         file.write(b"{broken\n")
     done = run(data, "--threads", threads)
-    assert done.stderr == f"error: {data}, line 701: answer must be a string, got int{LEAVE_OUT}\n"
+    assert done.stderr == f"error: {data}, line 701: answer must be a string, got int{QUOTE_IT}\n"
 
 
 def test_skipping_invalid_rows(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 import rag_eval
 from rag_eval.cli.program import program
@@ -93,6 +95,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, content in FILES.items():
         data = content if isinstance(content, bytes) else content.encode()
         (folder / name).write_bytes(data)
+    numbers = {"question": ["What?"], "answer": [42], "contexts": [["It is 42."]]}
+    parquet.write_table(pyarrow.table(numbers), folder / "numbers.parquet")
     (folder / "data").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -265,7 +269,15 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "without it: --metrics answer_relevance or --allow-missing",
     ),
     ("run hole.jsonl", ['line 2 ("q2"): answer is missing', "--skip-invalid"]),
-    ("run number.jsonl", ['line 2 ("q2"): answer must be a string, got int', "--skip-invalid"]),
+    (
+        "run number.jsonl",
+        'number.jsonl, line 2 ("q2"): answer must be a string, got int. Put numbers in quotes, '
+        'such as "42", or add --skip-invalid to skip such rows',
+    ),
+    (
+        "run numbers.parquet",
+        "numbers.parquet, row 1: answer must be a string, got int. Convert the column to strings",
+    ),
     ("run objects.jsonl", ["contexts[0] must be a string", "'doc_id'", "contexts[].KEY"]),
     (
         "run samples.jsonl --map answer=respnse",
