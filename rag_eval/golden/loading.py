@@ -10,10 +10,11 @@ from typing import Any, Final, TypeAlias
 from rag_eval.errors import InputError
 from rag_eval.golden.datasets import GoldenDataset
 from rag_eval.golden.tools.hazel import read_hazel
-from rag_eval.golden.tools.omk import read_omk
+from rag_eval.golden.tools.omk import OMK_NAMES, read_omk
 from rag_eval.golden.tools.regtrace import read_regtrace
 from rag_eval.inputs.checked_records import Fault, described
 from rag_eval.inputs.file_states import unchanged
+from rag_eval.inputs.schemas.synonyms import meaning_of
 from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
 from rag_eval.plumbing.unreadable import unreadable
 
@@ -33,6 +34,8 @@ _ROW_FILES: Final = {
     ".csv": "it is a table",
 }
 _SHOWN_FAULTS: Final = 3
+# How messages call a dataset that is no file.
+_IN_MEMORY: Final = "the dataset"
 
 
 def load_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> GoldenDataset:
@@ -53,7 +56,7 @@ def load_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> G
     MissingExtraError
         For YAML without PyYAML.
     """
-    where = "the dataset" if isinstance(source, (Mapping, list)) else str(source)
+    where = _IN_MEMORY if isinstance(source, (Mapping, list)) else str(source)
     dataset, faults = read_golden_dataset(source)
     if dataset is not None:
         return dataset
@@ -90,7 +93,7 @@ def read_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> _
         If the file cannot be read at all.
     """
     if isinstance(source, (Mapping, list)):
-        return _read(source, "samples", "the dataset")
+        return _read(source, "samples", _IN_MEMORY)
     if not isinstance(source, (str, os.PathLike)):
         raise InputError(
             f"a dataset must be the path of a file or a mapping, got {type(source).__name__}"
@@ -103,18 +106,38 @@ def read_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> _
 
 def _read(document: Any, name: str, where: str) -> _Read:
     if isinstance(document, list):
+        _refuse_answers(document, where)
         return read_omk(document, name)
     if not isinstance(document, Mapping):
         return None, [Fault("", "a mapping or a list of samples", described(document))]
     found = [key for key in _READERS if key in document]
     if len(found) > 1:
         raise InputError(f"{where}: must have only one of the keys {', '.join(found)}")
+    _refuse_answers([document] if not found else document.get("samples"), where)
     if not found:
         raise InputError(
             f"{where}: must have a list of cases under cases, test_cases or samples, "
             f"got {_keys_text(document)}"
         )
     return _READERS[found[0]](document, name)
+
+
+def _refuse_answers(samples: object, where: str) -> None:
+    """Raise an InputError for samples of a RAG application: their answers are there."""
+    if not isinstance(samples, list) or not samples or not isinstance(samples[0], Mapping):
+        return
+    keys = [key for key in samples[0] if isinstance(key, str)]
+    fields = {meaning.field for key in keys if (meaning := meaning_of(key)) is not None}
+    if {"question", "answer"} <= fields and not OMK_NAMES.intersection(keys):
+        raise InputError(
+            f"{where} is not a golden dataset: it holds samples with answers. {_to_score(where)}"
+        )
+
+
+def _to_score(where: str) -> str:
+    if where == _IN_MEMORY:
+        return "To score samples: rag_eval.evaluate_batch"
+    return f"To score samples: rag-eval run {where}"
 
 
 def _keys_text(document: Mapping[str, Any]) -> str:
@@ -164,7 +187,7 @@ def _json(text: str, path: Path) -> Any:
     except JsonFault as fault:
         told = str(fault)
         if path.suffix.lower() in _ROW_FILES:
-            told = f"{_ROW_FILES[path.suffix.lower()]}. To score samples: rag-eval run {path}"
+            told = f"{_ROW_FILES[path.suffix.lower()]}. {_to_score(str(path))}"
         raise InputError(f"{path} is not a golden dataset: {told}") from None
     if document.repeated_keys:
         raise InputError(f"{path}: an object has the key {document.repeated_keys[0]!r} twice")

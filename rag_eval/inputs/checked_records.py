@@ -14,6 +14,9 @@ from rag_eval.plumbing.spelling import camel_case, snake_case
 _MISSING: Final = object()
 # Names that are nearer than this are one name, misspelt: "expectedOutputs".
 _NEAR: Final = 0.85
+# What was found, where it is no value.
+_NOTHING: Final = "nothing"
+_UNKNOWN_KEY: Final = "unknown key"
 
 
 class Fault(NamedTuple):
@@ -31,13 +34,17 @@ class Fault(NamedTuple):
     found: str
 
     def __str__(self) -> str:
+        if self.found == _UNKNOWN_KEY:
+            return f"{self.place}: {self.found}; did you mean {self.wanted!r}?"
+        if self.found == _NOTHING:
+            return f"{self.place} is missing; it must be {self.wanted}"
         return f"{self.place or 'the document'} must be {self.wanted}, got {self.found}"
 
 
 def described(value: object) -> str:
     """A value in a few words, for a message."""
     if value is _MISSING:
-        return "nothing"
+        return _NOTHING
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -177,7 +184,7 @@ class Record:
             near = difflib.get_close_matches(str(key)[:100], names, 1, _NEAR)
             if near and not any(name in self._values for name in _spellings(near[0])):
                 place = self.place(str(key)[:100])
-                self._faults.append(Fault(place, f"spelt {near[0]!r}", "another name"))
+                self._faults.append(Fault(place, near[0], _UNKNOWN_KEY))
 
 
 @cache  # every case asks for the same

@@ -36,7 +36,7 @@ def group_numbers(groups: Iterable[object]) -> Whole:
     for row, group in enumerate(groups):
         try:
             if group is None or group != group:  # NaN
-                raise InputError(f"group of row {row} must be a name or a number, got nothing")
+                raise InputError(f"group of row {row} is missing; it must be a name or a number")
             numbers.append(known.setdefault(group, len(known)))
         except TypeError:
             raise InputError(

@@ -198,7 +198,7 @@ def test_validate_lists_every_fault_with_its_place(tmp_path: Path) -> None:
     done = golden("validate", path)
     assert done.exit_code == 2
     assert done.stdout.splitlines() == [
-        "cases[0].input must be a string, got nothing",
+        "cases[0].input is missing; it must be a string",
         "cases[1].id must be a non-empty string, got int 5",
         "cases[1].tags must be a list, got 'x'",
         "3 errors",

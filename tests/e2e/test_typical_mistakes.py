@@ -49,6 +49,8 @@ FILES: dict[str, str | bytes] = {
     "samples.jsonl": lines(ROWS),
     "models.jsonl": lines([sample(number, model="m1") for number in range(1, 7)]),
     "typo.jsonl": lines(renamed(answer="anwser")),
+    "list.json": json.dumps(ROWS),
+    "one.json": json.dumps({"user_input": "q", "response": "a", "retrieved_contexts": ["a"]}),
     "nothing.jsonl": lines([{"a": 1, "b": "x"}]),
     "empty.jsonl": "",
     "cut.jsonl": lines(ROWS)[:-60],
@@ -168,6 +170,12 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "Missing option '--metric', the metric whose scores to use, for example --metric "
         "faithfulness; see rag-eval estimate --help",
     ),
+    (
+        "golden validate list.json",
+        "list.json is not a golden dataset: it holds samples with answers. To score samples: "
+        "rag-eval run list.json",
+    ),
+    ("golden run one.json --runner app:answer", ["one.json is not", "rag-eval run one.json"]),
     ("labels sample today.json 3 -o d.csv", ["'N': 'today.json'", "[OPTIONS] N SCORES"]),
     # Files
     ("run sample.jsonl", ["cannot read sample.jsonl: No such file", "mean 'samples.jsonl'?"]),

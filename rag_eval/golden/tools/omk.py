@@ -30,6 +30,7 @@ _CASE: Final = (
     "provenance",
 )
 _OWN: Final = frozenset({"sample_id", "prompt", "assertions"})
+OMK_NAMES: Final = frozenset({"sample_id", "sampleId", "prompt"})
 
 
 def read_omk(

@@ -388,7 +388,7 @@ def test_columns_of_any_kind(kind: Callable[[Any], Any]) -> None:
             [0.1, 0.2],
             [0, 1],
             {"groups": ["a", None]},
-            "group of row 1 must be a name or a number, got nothing",
+            "group of row 1 is missing; it must be a name or a number",
         ),
         ([0.1, 0.2], [0, 1], {"method": "isotone"}, "'isotone'; did you mean 'isotonic'"),
         ([0.1, 0.2], [0, 1], {"method": ["x"]}, "method must be 'isotonic' or 'logistic', got"),

@@ -242,7 +242,7 @@ def test_all_faults_are_found_at_once() -> None:
     document = {"version": 2, "cases": [{"id": "a"}, 5, {"id": "a", "input": "q"}]}
     found = places(document)
     assert found == ["name", "version", "cases[1]", "cases[0].input", "cases[0].id"]
-    with pytest.raises(InputError, match=r"name must be .*; and 2 more"):
+    with pytest.raises(InputError, match=r"name is missing; .*; and 2 more"):
         load_golden_dataset(document)
 
 

@@ -38,7 +38,9 @@ def test_groups_are_numbered_in_the_order_they_come() -> None:
 
 @every_row("missing", [None, math.nan])
 def test_a_row_without_a_group_is_named(missing: object) -> None:
-    with pytest.raises(InputError, match="group of row 2 must be a name or a number, got nothing"):
+    with pytest.raises(
+        InputError, match="group of row 2 is missing; it must be a name or a number"
+    ):
         group_numbers(["a", "b", missing])
 
 

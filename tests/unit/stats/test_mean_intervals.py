@@ -172,7 +172,7 @@ def test_one_row_inside_and_no_row_have_no_bounds() -> None:
         (
             [0.5, 1.0],
             {"groups": ["a", None]},
-            "group of row 1 must be a name or a number, got nothing",
+            "group of row 1 is missing; it must be a name or a number",
         ),
     ],
 )
@@ -433,7 +433,9 @@ def test_a_scored_run_has_the_intervals_of_its_result() -> None:
 
 
 def test_a_row_without_the_field_is_named() -> None:
-    with pytest.raises(InputError, match="group of row 0 must be a name or a number, got nothing"):
+    with pytest.raises(
+        InputError, match="group of row 0 is missing; it must be a name or a number"
+    ):
         of_documents(2, 2).mean_intervals(cluster_by="user")
 
 

@@ -327,7 +327,9 @@ def test_what_cannot_be_tested_is_named() -> None:
         sign_flip_tests([[0.1, 0.2]], margins=[0.0])
     with pytest.raises(InputError, match=r"clusters must have one value per row \(2\), got 1"):
         sign_flip_test([0.1, 0.2], clusters=["a"])
-    with pytest.raises(InputError, match="group of row 1 must be a name or a number, got nothing"):
+    with pytest.raises(
+        InputError, match="group of row 1 is missing; it must be a name or a number"
+    ):
         sign_flip_test([0.1, 0.2], clusters=["a", None])
     with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1, got 0"):
         sign_flip_test([0.1], n_resamples=0)
