@@ -44,6 +44,11 @@ _NO_WORST: Final = (
     "give it a weight (--weights METRIC=1)"
 )
 
+_NO_IDS: Final = (
+    "note: the rows have no ids, which rag-eval compare and gate need to match rows. If a column "
+    "holds them: --map id=COLUMN"
+)
+
 _OPTIONS: Final = declared(RunOptions)
 
 
@@ -234,6 +239,8 @@ class _FileRun:
             dataset_hash=None if self._keeper is None else self._keeper.dataset_hash,
             gold=gold,
         )
+        if self._options.get("output") is not None and stream.n_rows and not stream.has_ids:
+            report.remarks.append(_NO_IDS)
         report = self._viewed(report)
         stream.close()
         return report

@@ -222,6 +222,11 @@ class RowStream:
         """Rows that are in all sinks."""
         return self.totals.n_rows
 
+    @property
+    def has_ids(self) -> bool:
+        """Whether any row had an id."""
+        return self._ids.has_any
+
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Count a block that all sinks have received."""
         faults = origin_of(scored.rows).faults

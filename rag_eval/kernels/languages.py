@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, near_name
 
 #: The language is unknown: no stop words and no stems.
 UNDETERMINED = "und"
@@ -114,7 +114,13 @@ def language_code(tag: str) -> str:
     primary = _PRIMARY_SUBTAG_END.split(tag.strip().lower(), maxsplit=1)[0]
     if primary not in KNOWN:
         raise InputError(
-            f"unknown language {tag!r}{suggestion(primary, sorted(KNOWN))} "
+            f"unknown language {tag!r}{_suggestion(primary)} "
             "(an ISO 639-1 code such as 'en', or 'und')"
         )
     return _ALIASES.get(primary, primary)
+
+
+def _suggestion(name: str) -> str:
+    """The code that the name of a language, such as ``english``, begins like."""
+    near = near_name(name, sorted(code for code in KNOWN if code[:2] == name[:2]))
+    return "" if near is None else f"; did you mean {_ALIASES.get(near, near)!r}?"

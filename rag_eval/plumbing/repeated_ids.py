@@ -65,6 +65,11 @@ class RepeatedIds:
             self._recent.clear()
 
     @property
+    def has_any(self) -> bool:
+        """Whether any row had an id."""
+        return bool(self._recent) or bool(len(self._older))
+
+    @property
     def _is_full(self) -> bool:
         return len(self._older) >= _MOST_KEPT
 

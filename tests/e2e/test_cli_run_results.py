@@ -35,6 +35,19 @@ def test_result_files(tmp_path: Path, suffix: str) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_a_run_that_is_written_says_once_where_rows_have_no_ids(tmp_path: Path) -> None:
+    """Only the comparison said so, a scored run later."""
+    data, output = samples(tmp_path / "d.jsonl", {**GOOD, "key": "k"}), tmp_path / "o.json"
+    note = (
+        "note: the rows have no ids, which rag-eval compare and gate need to match rows. If a "
+        "column holds them: --map id=COLUMN\n"
+    )
+    assert run(data, "--output", output).stderr.count(note) == 1
+    assert note not in run(data, "--output", output, "--quiet").stderr
+    assert note not in run(data, "--output", output, "--map", "id=key").stderr
+    assert note not in run(data).stderr
+
+
 def test_lone_surrogates_survive(tmp_path: Path) -> None:
     line = '{"id": "s", "question": "q", "answer": "a \\ud800 b", "contexts": ["a"]}\n'
     data = tmp_path / "d.jsonl"

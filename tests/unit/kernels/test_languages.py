@@ -85,5 +85,7 @@ def test_what_nobody_knows_is_named(tag: str) -> None:
 def test_the_nearest_known_is_named() -> None:
     with pytest.raises(InputError, match="did you mean 'en'"):
         language_code("enx-US")
-    with pytest.raises(InputError, match="did you mean 'eng'"):
-        language_code("English")
+    # As it is accepted and told, and not a language that has only some letters in common.
+    for name, code in (("English", "en"), ("german", "de"), ("Deutsch", "de"), ("French", "fr")):
+        with pytest.raises(InputError, match=f"did you mean '{code}'"):
+            language_code(name)
