@@ -24,6 +24,8 @@ _LOOKED_AT_ROWS: Final = 64
 _LARGEST_CELL: Final = 0x7FFFFFFF
 # A line that Excel writes and reads before the header.
 _TOLD_SEPARATOR: Final = re.compile(rb"sep=([,;\t|])", re.IGNORECASE)
+# What the standard library says of a quote that the file ends in.
+_NOT_CLOSED: Final = "unexpected end of data"
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _TRUTHS: Final = ("ground_truth", "groundTruth")
 # Fields whose cells are not simply texts.
@@ -67,7 +69,7 @@ class CsvTable:
         csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
         self.source = file.source
         self._file = file
-        self._row_bytes = self._line = 0
+        self._row_bytes = self._line = self._first_of_row = 0
         lines = self._lines()
         first = next(lines, b"")
         if told := _TOLD_SEPARATOR.fullmatch(first.rstrip(b"\r\n")):
@@ -83,20 +85,28 @@ class CsvTable:
         try:
             return next(self._records, None)
         except csv.Error as error:
-            raise InputError(f"{self.source}, line {self._line}: is not CSV: {error}") from None
+            raise InputError(f"{self.source}, {self._fault(str(error))}") from None
         finally:
             self._row_bytes = 0
 
+    def _fault(self, error: str) -> str:
+        """What is wrong with the row that was read last, and on which line."""
+        first, line = self._first_of_row, self._line
+        if error == _NOT_CLOSED:
+            return f"line {first}: is not CSV: a quote in this row is not closed"
+        begun = "" if first == line else f". The row begins on line {first}: is a quote not closed?"
+        return f"line {line}: is not CSV: {error}{begun}"
+
     def _lines(self) -> Iterator[bytes]:
         """The lines of the file; an error if one row has too many."""
-        most, first_of_row = self._file.max_row_bytes + 1, 1
+        most = self._file.max_row_bytes + 1
         for number, line in enumerate(self._file.lines(), 1):
             if not self._row_bytes:
-                first_of_row = number
+                self._first_of_row = number
             self._line = number
             self._row_bytes += len(line) + 1
             if self._row_bytes > most:
-                raise self._file.too_long(first_of_row, " (is a quote in it not closed?)")
+                raise self._file.too_long(self._first_of_row, " (is a quote in it not closed?)")
             yield line
 
     def _decoded(self, line: bytes) -> str:
@@ -127,7 +137,7 @@ def _separator(line: str) -> str:
     bare = _QUOTED.sub("", line)
     if "," in bare:
         return ","
-    return next((mark for mark in ";\t" if mark in bare), ",")
+    return next((mark for mark in ";\t|" if mark in bare), ",")
 
 
 def check_header(header: Sequence[str], where: str) -> None:

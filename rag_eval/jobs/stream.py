@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _Report = TypeVar("_Report", bound=FileReport)
 
 _LEAVE_OUT: Final = "add --skip-invalid to skip such rows (in Python: skip_invalid=True)"
+_MAPPING: Final = "contexts must be a list of strings, got dict"
 _NUMBER: Final = re.compile(r"must be a string, got (int|float)$")
 
 # Faults that most rows have, so that skipping them is no way out.
@@ -336,6 +337,8 @@ def _advice(error: SampleError) -> str:
     """What to do about a row that cannot be scored; empty where its fault says so."""
     if error.fault.startswith(_WHOLE_FILE) and ". " in error.fault:
         return ""
+    if error.fault == _MAPPING:
+        return f'. Write its texts as a list, such as ["text 1", "text 2"], or {_LEAVE_OUT}'
     if not _NUMBER.search(error.fault):
         return f". {_LEAVE_OUT[0].upper()}{_LEAVE_OUT[1:]}"
     if plain_name(error.where.rpartition(", ")[0]).endswith(COLUMNS):

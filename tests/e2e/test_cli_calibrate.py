@@ -430,7 +430,11 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
             "id,score\na,1,2\n",
             's.csv, line 2 ("a"): 3 cells, but the header names 2 columns',
         ),
-        ("s.csv", 'id,score\na,"1\n', "s.csv, line 2: is not CSV: unexpected end of data"),
+        (
+            "s.csv",
+            'id,score\na,"1\n',
+            "s.csv, line 2: is not CSV: a quote in this row is not closed",
+        ),
         ("s.csv", "id,score\n\nq1,x\n", "s.csv, line 3 (\"q1\"): score must be a number, got 'x'"),
         ("s.parquet", "", "s.parquet is not valid Parquet"),
         ("s.txt", "", "unknown file format. The name must end in"),

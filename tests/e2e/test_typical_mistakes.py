@@ -69,6 +69,8 @@ FILES: dict[str, str | bytes] = {
     "headless.csv": "q1,What is it?,It is red.,It is red.\n",
     "number.jsonl": lines([sample(1), sample(2, answer=42)]),
     "objects.jsonl": lines([sample(1, contexts=[{"doc_id": "d1", "passage_no": 3}])]),
+    "keyed.jsonl": lines([sample(1, contexts={"doc1": "A.", "doc2": "B."})]),
+    "quoted.csv": f'{CSV.partition("q1")[0]}q1,"What?,It.,It is.\n' + 9 * "q2,What?,It.,It is.\n",
     "hole.jsonl": lines([sample(1), {"id": "q2", "question": "What?", "contexts": ["A."]}]),
     "bare.jsonl": lines([{k: v for k, v in row.items() if k != "contexts"} for row in ROWS]),
     "twice.jsonl": lines([sample(1), sample(1)]),
@@ -285,6 +287,15 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     (
         "run numbers.parquet",
         "numbers.parquet, row 1: answer must be a string, got int. Convert the column to strings",
+    ),
+    (
+        "run keyed.jsonl",
+        'keyed.jsonl, line 1 ("q1"): contexts must be a list of strings, got dict. Write its texts '
+        'as a list, such as ["text 1", "text 2"], or add --skip-invalid to skip such rows',
+    ),
+    (
+        "run quoted.csv",
+        "quoted.csv, line 2: is not CSV: a quote in this row is not closed",
     ),
     ("run objects.jsonl", ["contexts[0] must be a string", "'doc_id'", "contexts[].KEY"]),
     (

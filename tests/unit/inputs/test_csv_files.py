@@ -100,7 +100,16 @@ def test_rows_of_another_width(tmp_path: Path, row: str, fault: str) -> None:
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        (HEADER + ROW + 'b,"q,x\n', "line 3: is not CSV: unexpected end of data"),
+        (HEADER + ROW + 'b,"q,x\n', "line 3: is not CSV: a quote in this row is not closed"),
+        # The line of the quote, and not the last one of the file.
+        (
+            HEADER + ROW + 'b,"q,x\n' + "c,q,x,y\n" * 2,
+            "line 3: is not CSV: a quote in this row is not",
+        ),
+        (
+            HEADER + ROW + 'b,"q,x\nc,"q",x\n',
+            "line 4: is not CSV: ',' expected after '\"'. The row begins on line 3: is a quote",
+        ),
         (HEADER + ROW + 'b,"q"q,x,[]\n', "line 3: is not CSV: ',' expected after '\"'"),
         ("", "line 1 must name the columns"),
         ("\n" + ROW, "line 1 must name the columns"),
@@ -309,7 +318,7 @@ def test_rows_from_any_row_on(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------- separators
 
 
-@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_spreadsheets_of_other_countries_write_other_separators(
     tmp_path: Path, separator: str
 ) -> None:
