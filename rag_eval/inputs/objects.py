@@ -11,7 +11,7 @@ from rag_eval.inputs.arrow.arrays import ArrowSource, is_arrow, open_arrow
 from rag_eval.inputs.arrow.blocks import arrow_blocks, check_truths, first_rows
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.row_blocks import sample_blocks
-from rag_eval.inputs.samples import OUR_KEYS, FieldNeeds, has_our_names
+from rag_eval.inputs.samples import OUR_KEYS, FieldNeeds, has_our_names, how_to_convert
 from rag_eval.inputs.schemas.contexts import context_texts
 from rag_eval.inputs.schemas.fields import FieldMap, column_map, field_map, paths_of_rows
 from rag_eval.inputs.schemas.maps import FirstRows
@@ -108,6 +108,11 @@ def object_blocks(
     """
     if not is_table(samples):
         first, rest = looked_at(samples)
+        if first and (how := how_to_convert(first[0])):
+            raise InputError(
+                f"sample 0 must be a dict or an EvalSample, got {type(first[0]).__name__}. To "
+                f"convert each: {how}"
+            )
         if names.is_needed_for(first):
             yield from _renamed_blocks(first, rest, needs, threads, names, absent_in)
         else:

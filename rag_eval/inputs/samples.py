@@ -121,6 +121,19 @@ def no_samples(source: str) -> InputError:
     )
 
 
+def how_to_convert(sample: object) -> str:
+    """The call that makes a dict of an object with fields; empty for all else."""
+    kind = type(sample)
+    if isinstance(sample, EvalSample):
+        return ""
+    if hasattr(kind, "__dataclass_fields__"):
+        return "dataclasses.asdict(sample)"
+    for name in ("model_dump", "_asdict"):  # pydantic, named tuples
+        if callable(getattr(kind, name, None)):
+            return f"sample.{name}()"
+    return ""
+
+
 def has_our_names(keys: Set[Any]) -> bool:
     """Whether the keys of samples need no look at the names of other tools."""
     return keys <= OUR_KEYS or keys >= _ALL_TEXTS

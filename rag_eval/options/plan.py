@@ -112,7 +112,7 @@ def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
     """The metrics asked for, all seven for None."""
     if metrics is None:
         return METRIC_IDS
-    if isinstance(metrics, (str, bytes)) or not isinstance(metrics, Iterable):
+    if isinstance(metrics, (str, bytes, Mapping)) or not isinstance(metrics, Iterable):
         raise InputError(
             f"metrics must be a list of metric ids, got {glance(metrics)}; expected "
             "['faithfulness', ...]"

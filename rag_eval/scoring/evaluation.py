@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputError
 from rag_eval.inputs.row_texts import read_rows, without_mapping
-from rag_eval.inputs.samples import FieldNeeds, SampleLike, has_our_names
+from rag_eval.inputs.samples import FieldNeeds, SampleLike, has_our_names, how_to_convert
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.metrics.seven import OVERLAP_METRICS
-from rag_eval.options.declared import normalized
+from rag_eval.options.declared import declared, normalized
 from rag_eval.options.plan import Plan
 from rag_eval.options.types import EvaluateOptions, HeuristicOptions
 from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.interrupts import StopFlag, in_thread
+from rag_eval.plumbing.spelling import snake_case
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.samples import MetricId
@@ -87,14 +88,30 @@ def compute_metric(
     sample : dict, mapping or EvalSample
     **heuristic : HeuristicOptions
     """
+    if isinstance(sample, str) and not isinstance(metric_id, str):
+        raise InputError(
+            "the metric comes before the sample: compute_metric('faithfulness', sample)"
+        )
     return _computed(to_metric_id(metric_id), sample, heuristic, "compute_metric")
 
 
 def _computed(
     metric: MetricId, sample: SampleLike, heuristic: HeuristicOptions, owner: str
 ) -> MetricResult:
+    if heuristic:
+        _refuse_other_options(metric, heuristic, owner)
     known = normalized(heuristic, owner, HeuristicOptions)
     return evaluated(sample, [metric], {"heuristic": known}).metrics[metric]
+
+
+def _refuse_other_options(metric: MetricId, options: Iterable[str], owner: str) -> None:
+    """Raise a TypeError for options of evaluate, such as the profile."""
+    ours, others = declared(HeuristicOptions), declared(EvaluateOptions)
+    for name in map(snake_case, options):
+        if name not in ours and name in others:
+            raise TypeError(
+                f"{owner} has no option {name!r}; use evaluate(sample, [{metric!r}], {name}=...)"
+            )
 
 
 def _scorer(metric: MetricId) -> Callable[..., MetricResult]:
@@ -185,7 +202,9 @@ def _packed(sample: SampleLike, plan: Plan) -> SampleBatch:
     except InputError as error:
         # One sample needs no number, and has no option that maps fields.
         text = without_mapping(str(error)).replace("sample 0", "sample", 1)
-        if isinstance(sample, (list, tuple)):
+        if how := how_to_convert(sample):
+            text = f"{text.partition(';')[0]}. To convert it: {how}"
+        elif isinstance(sample, (list, tuple)):
             text = f"{text.partition(';')[0]}. To score a list of samples: evaluate_batch(samples)"
         raise InputError(text) from None
 

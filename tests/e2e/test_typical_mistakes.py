@@ -6,8 +6,9 @@ import gzip
 import json
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow
 import pytest
@@ -575,6 +576,29 @@ def test_on_the_command_line(
     assert files_of(folder) == before
 
 
+@dataclass
+class Sample:
+    question: str
+    answer: str
+
+
+class Named(NamedTuple):
+    question: str
+    answer: str
+
+
+class Model:
+    """What a model of pydantic has."""
+
+    def __init__(self, question: str, answer: str) -> None:
+        self.fields = {"question": question, "answer": answer}
+
+    def model_dump(self) -> dict[str, str]:
+        return self.fields
+
+
+OBJECTS = {"Sample": Sample, "Named": Named, "Model": Model}
+
 # Missing extras are made by a name that cannot be imported.
 IN_PYTHON: list[tuple[str, str | list[str]]] = [
     ("evaluate('What is it?')", ["sample must be a dict", "got str", "'contexts': [...]"]),
@@ -608,6 +632,33 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
         "sample 0: answer is missing. Did you mean the field 'anwser'? Rename it to 'answer', or "
         "map it in all rows: --map answer=anwser (in Python: mapping={'answer': 'anwser'})",
     ),
+    *(
+        (
+            call,
+            f"sample{number} must be a dict or an EvalSample, got {kind}. To convert {one}: {how}",
+        )
+        for kind, how in (
+            ("Sample", "dataclasses.asdict(sample)"),
+            ("Named", "sample._asdict()"),
+            ("Model", "sample.model_dump()"),
+        )
+        for call, number, one in (
+            (f"evaluate({kind}('q', 'a'))", "", "it"),
+            (f"evaluate_batch([{kind}('q', 'a')])", " 0", "each"),
+            (f"evaluate_batch({kind}(n, 'a') for n in 'qr')", " 0", "each"),
+        )
+    ),
+    (
+        "compute_metric(rows[0], 'faithfulness')",
+        "the metric comes before the sample: compute_metric('faithfulness', sample)",
+    ),
+    (
+        "compute_metric('faithfulness', rows[0], profile='grounded')",
+        "compute_metric has no option 'profile'; use evaluate(sample, ['faithfulness'], "
+        "profile=...)",
+    ),
+    ("score_faithfulness(rows[0], thresholds={})", ["use evaluate(sample, ['faithfulness'], thr"]),
+    ("evaluate('faithfulness', rows[0])", ["metrics must be a list of metric ids, got {'answer'"]),
     ("evaluate_batch([('q', 'a')])", ["sample 0 must be a dict", "got tuple"]),
     ("evaluate_batch(rows, treads=2)", ["no option 'treads'", "mean 'threads'?"]),
     (
@@ -647,7 +698,7 @@ def test_in_python(
         asked()
 
     with pytest.raises((rag_eval.errors.RagEvalError, TypeError)) as caught:
-        eval(call, {**PUBLIC, "rows": ROWS, "without": without})
+        eval(call, {**PUBLIC, **OBJECTS, "rows": ROWS, "without": without})
     if isinstance(parts, str):
         assert str(caught.value) == parts
     else:
