@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, RagEvalError, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,8 +112,13 @@ def assert_rag(
     from rag_eval.gating.bars import check_bars
 
     given, settings = _parted(options)
-    checked = _checked(bars, given)
-    result = _scored(sample, _metrics(checked, metrics), {**settings, **_thresholds(checked)})
+    try:
+        checked = _checked(bars, given)
+        asked = _metrics(checked, metrics)
+        result = _scored(sample, asked, {**settings, **_thresholds(checked)})
+    except RagEvalError as error:
+        # The call is at fault: no line below it says more.
+        raise error.with_traceback(None) from error.__cause__
     outcomes = check_bars(result, checked)
     passed = all(outcome.held for outcome in outcomes)
     if record:
@@ -156,6 +161,7 @@ def name_of(result: EvalResult) -> str:
 
 def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split keywords into thresholds and options of an evaluation."""
+    __tracebackhide__ = True
     from rag_eval.metrics.ids import COMPOSITE, METRIC_IDS
     from rag_eval.metrics.registry import to_metric_id
     from rag_eval.options.declared import declared

@@ -76,8 +76,8 @@ def _sentence_lines(
     )
     if not short:
         return
-    n = len(sentences)
-    yield f"  {owner}: {len(short)} of {n} sentences not fully supported by the contexts"
+    n = counted(len(sentences), "sentence")
+    yield f"  {owner}: {len(short)} of {n} not fully supported by the contexts"
     contexts = contexts_of(result)
     for sentence in short[:_MOST_SENTENCES]:
         text = plain_text(sentence.text, _SENTENCE_LIMIT)

@@ -99,6 +99,8 @@ def test_sentences_of_the_ground_truth_are_shown_where_they_are_not_covered() ->
     text = text_of_failure(sample, context_recall=0.9)
     assert "  ground truth: 1 of 2 sentences not fully supported by the contexts" in text
     assert "Berlin hosts seventeen zoos." in text
+    one = {**SAMPLE, "answer": "The moon is made of 42 green cheeses."}
+    assert "  answer: 1 of 1 sentence not fully" in text_of_failure(one, faithfulness=0.9)
     assert "  answer: " not in text
 
 
@@ -176,8 +178,15 @@ def test_texts_of_samples_cannot_reach_the_terminal() -> None:
 def test_bars_that_do_not_fit_are_named(
     bars: tuple[Any, ...], options: dict[str, Any], kind: type[Exception], message: str
 ) -> None:
-    with pytest.raises(kind, match=message):
+    with pytest.raises(kind, match=message) as refused:
         assert_rag(SAMPLE, *bars, **options)
+    assert are_hidden(refused.value)
+
+
+def are_hidden(error: BaseException) -> bool:
+    """Whether pytest shows the line of the test alone, and no source of the library."""
+    frames = list(traceback.walk_tb(error.__traceback__))[1:]
+    return bool(frames) and all(frame.f_locals.get("__tracebackhide__") for frame, _ in frames)
 
 
 def test_frames_of_the_library_hide_from_pytest() -> None:
@@ -185,10 +194,8 @@ def test_frames_of_the_library_hide_from_pytest() -> None:
         assert_rag(SAMPLE, faithfulness=1.0)
     with pytest.raises(InputError) as refused:
         assert_rag({**SAMPLE, "contexts": 7}, faithfulness=1.0)
-    for error in (found.value, refused.value):
-        frames = list(traceback.walk_tb(error.__traceback__))[1:]
-        assert frames
-        assert all(frame.f_locals.get("__tracebackhide__") for frame, _ in frames)
+    assert are_hidden(found.value)
+    assert are_hidden(refused.value)
 
 
 def test_who_listens_gives_options_and_is_told() -> None:
