@@ -16,6 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.seven import OVERLAP_METRICS
 from rag_eval.options.signature import Signature
+from rag_eval.plumbing.checked_values import is_number
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
@@ -33,10 +34,12 @@ from rag_eval.results.row_reading import (
 )
 from rag_eval.results.score_columns import ScoreColumns
 from rag_eval.results.score_rows import ScoreRow
-from rag_eval.samples import MetricId, NullReason
+from rag_eval.samples import NULL_REASONS, MetricId, NullReason
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.repeat_noise import RepeatMoments, add_row
 
+_MISSING: Final = int(NullReason.MISSING_FIELD)
+_SKIPPED: Final = int(NullReason.SKIPPED)
 _NO_TRUTH: Final = "no ground truth"
 
 
@@ -116,7 +119,12 @@ class Tally:
         self.columns = ScoreColumns(len(self.thresholds))
         self.repeats: dict[MetricId, RepeatMoments] = {}
         self._failed = FailureCounts()
-        self._last: EvalResult | None = None
+        # Of each name in the rows: its metric, and the column of that.
+        self._metrics: dict[str, MetricId | None] = {}
+        self._places: dict[str, int] = {}
+        self._evaluated_at = ""
+        self._signed: Any = None
+        self._signature: Signature | None = None
 
     def add(self, result: EvalResult) -> None:
         """Add a row."""
@@ -126,11 +134,73 @@ class Tally:
         _count_failures(result, len(self.columns.passed), self._failed)
         self.columns.add(_scores_of(result, self.thresholds))
         add_row(self.repeats, repeats_of(result))
-        self._last = result
+        self._evaluated_at, self._signature = result.evaluated_at, result.signature
+        self._signed = None
+
+    def add_scores(self, row: Mapping[str, Any]) -> bool:
+        """Add a row as it is in the file, of which only what is counted is looked at.
+
+        Returns
+        -------
+        bool
+            False, and nothing is added, for a row that a judge scored and for one that may be
+            invalid. :meth:`add` takes the result of the first and :func:`read_row` refuses the
+            other; making results takes most of the time of a file.
+        """
+        metrics, passed, signed = row.get("metrics"), row.get("passed"), row.get("signature")
+        composite, evaluated_at = row.get("compositeScore", False), row.get("evaluatedAt")
+        if type(metrics) is not dict or type(passed) is not bool or not _is_score(composite):
+            return False
+        if not isinstance(evaluated_at, (str, type(None))):
+            return False
+        found = self._plain_scores(metrics)
+        if found is None:
+            return False
+        if signed is None or signed != self._signed:
+            try:
+                self._signature = signature_of(Fields(row))
+            except InputError:
+                return False
+            self._signed = signed
+        self._evaluated_at = evaluated_at or ""
+        self.columns.add(ScoreRow("", None, *found, _nan(composite), passed, ()))
+        return True
+
+    def _plain_scores(
+        self, metrics: Mapping[str, Any]
+    ) -> tuple[list[float], list[int], list[bool]] | None:
+        """Scores, null reasons and verdicts by column; None where an entry is not plain."""
+        for name in metrics:
+            if name not in self._metrics:
+                metric = self._metrics[name] = metric_or_none(name)
+                if metric is not None:
+                    self.thresholds.setdefault(metric)
+                    self._places[name] = list(self.thresholds).index(metric)
+        n = len(self.thresholds)
+        scores, reasons, verdicts = [math.nan] * n, [_SKIPPED] * n, [False] * n
+        for name, entry in metrics.items():
+            if type(entry) is not dict or entry.get("judge") is not None:
+                return None
+            metric = self._metrics[name]
+            if metric is None:
+                continue
+            score, threshold = entry.get("score", False), entry.get("threshold")
+            verdict, place = entry.get("passed"), self._places[name]
+            if not (_is_score(score) and _is_score(threshold) and _is_verdict(verdict)):
+                return None
+            reason = 0 if score is not None else _reason_code(entry.get("nullReason"))
+            if reason is None or reasons[place] != _SKIPPED:  # the metric came in both spellings
+                return None
+            if score is not None:
+                scores[place] = score
+            reasons[place] = reason
+            verdicts[place] = verdict is True or (threshold is None and score is not None)
+            if threshold is not None and self.thresholds[metric] is None:
+                self.thresholds[metric] = threshold
+        return scores, reasons, verdicts
 
     def summary(self, beside: Mapping[str, Any]) -> BatchSummary:
         """The statistics of the rows, if there was at least one."""
-        assert self._last is not None
         n_rows, n_passed = len(self.columns.passed), sum(self.columns.passed)
         notes = beside.get("notes")
         reasons, passed = self.columns.matrices()[1], np.array(self.columns.passed) == 1
@@ -143,8 +213,8 @@ class Tally:
             missing_texts=MissingTexts.of(tuple(self.thresholds), reasons, passed),
             passed=n_passed == n_rows,
             total_duration_ms=0,
-            evaluated_at=self._last.evaluated_at,
-            signature=self._last.signature,
+            evaluated_at=self._evaluated_at,
+            signature=self._signature,
             notes=list(map(str, notes)) if isinstance(notes, list) else [],
             failed_judgements=self._failed.found(),
             **_not_measured(self.thresholds, self.columns.matrices()[1]),
@@ -176,6 +246,22 @@ def _scores_of(result: EvalResult, metrics: Iterable[MetricId]) -> ScoreRow:
         passed=result.passed,
         values=(),
     )
+
+
+def _is_score(value: object) -> bool:
+    return value is None or is_number(value)
+
+
+def _is_verdict(value: object) -> bool:
+    return value is None or type(value) is bool
+
+
+def _reason_code(name: object) -> int | None:
+    """The reason of a null; None for a name that is not a reason of this version."""
+    if name is None:
+        return _MISSING
+    found = NULL_REASONS.get(name) if isinstance(name, str) else None
+    return None if found is None else int(found) or _MISSING
 
 
 def _has_passed(metric: MetricResult) -> bool:

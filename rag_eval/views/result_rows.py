@@ -171,13 +171,13 @@ def overview(file: ResultFile, n_worst: int, cluster_by: str | None = None) -> O
     ids: list[str] = []
     heap: list[tuple[float, int, RawRow]] = []
     for row in raw_rows(file):
-        result = row.result()
-        tally.add(result)
+        if not tally.add_scores(row.value):
+            tally.add(row.result())
         ids.append(row.id() or f"row {row.number + 1}")
         if clusters is not None:
             name = f"{file.source}, row {row.number + 1:,}"
-            clusters.add_sample(sample_dict(result.sample), name)
-        score = result.composite_score
+            clusters.add_sample(sample_dict(row.result().sample), name)
+        score = row.value.get("compositeScore")
         if score is None or not n_worst:
             continue
         entry = (-score, -row.number, row)  # numbers differ, so that rows are never compared

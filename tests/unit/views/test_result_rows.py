@@ -7,8 +7,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from rag_eval.results.batch_reading import Tally, read_row
 from rag_eval.results.reading import ResultFile
 from rag_eval.scoring.evaluation import evaluate
 from rag_eval.views.result_rows import Overview, overview
@@ -86,3 +88,57 @@ def test_rows_without_any_composite_score_have_no_mean(tmp_path: Path) -> None:
     assert math.isnan(found.summary.composite_aggregate.mean)
     assert found.summary.composite_aggregate.n == 0
     assert names(found) == []
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    """A row whose entry of faithfulness has these fields."""
+    found = row("c", SAMPLE, ["faithfulness", "hallucination_rate"])
+    found["metrics"]["faithfulness"].update(fields)
+    return found
+
+
+PLAIN = [
+    row("a", SAMPLE, ["faithfulness"]),
+    row("b", BAD, ["hallucination_rate", "faithfulness"]),
+    row("c", {"answer": "Red."}, ["context_recall"]),
+    changed(score=None, passed=None, nullReason=None),
+    changed(score=None, passed=None, nullReason="refusal"),
+    changed(threshold=None, passed=None),
+    {**row("d", SAMPLE, ["faithfulness"]), "signature": None, "evaluatedAt": None},
+    {**row("e", SAMPLE, ["faithfulness"]), "compositeScore": None, "passed": False},
+    {**row("f", SAMPLE, []), "metrics": {"no metric!": {"score": 1}}},
+]
+# A row of a judge, an entry in both spellings, and values that a row cannot have.
+OTHERS = [
+    changed(judge={"score": 1}),
+    changed(score="high"),
+    changed(score=None, nullReason="bored"),
+    changed(passed="yes"),
+    changed(threshold="low"),
+    {**PLAIN[0], "metrics": {**PLAIN[1]["metrics"], "hallucination_rate": {"score": 1}}},
+    {**PLAIN[0], "metrics": {"faithfulness": 1}},
+    {**PLAIN[0], "metrics": {"no metric!": 1}},
+    {**PLAIN[0], "passed": 1},
+    {**PLAIN[0], "evaluatedAt": 3},
+    {**PLAIN[0], "signature": {"profile": 1}},
+    {name: value for name, value in PLAIN[0].items() if name != "compositeScore"},
+]
+
+
+def test_rows_that_are_not_opened_count_as_those_that_are() -> None:
+    """Each row was made into a result, with its signals and evidence, for the scores alone."""
+    opened, plain = Tally(), Tally()
+    for value in PLAIN:
+        opened.add(read_row(value))
+        assert plain.add_scores(value), value
+        assert plain.thresholds == opened.thresholds
+        assert repr(plain.summary({})) == repr(opened.summary({}))
+    for left, right in zip(plain.columns.matrices(), opened.columns.matrices(), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_rows_that_are_not_plain_are_left_to_their_results() -> None:
+    for value in OTHERS:
+        tally = Tally()
+        assert not tally.add_scores(value), value
+        assert len(tally.columns.passed) == 0
