@@ -159,7 +159,10 @@ class ResultFile:
         return self._scores_alone(f"{self.source}, {place}")
 
     def _scores_alone(self, where: str) -> InputError:
-        return InputError(f"{where} has no metrics with explanations; {HOW_TO}")
+        return InputError(
+            f"{where} has no metrics with explanations. Files of scores alone are read by rag-eval "
+            f"gate and compare; {HOW_TO}"
+        )
 
     # --------------------------------------------------------------------------------- forms
 

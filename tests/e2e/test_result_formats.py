@@ -408,7 +408,10 @@ class Use(NamedTuple):
 
 
 NEEDS_ROWS: Final = {SUMMARY: "has a summary but no rows; to write a result file: rag-eval run"}
-ALONE: Final = "has no metrics with explanations; to write a result file: rag-eval run"
+ALONE: Final = (
+    "has no metrics with explanations. Files of scores alone are read by rag-eval gate and "
+    "compare; to write a result file: rag-eval run"
+)
 NEEDS_TEXTS: Final = {**NEEDS_ROWS, SCORES: ALONE, BASELINE: ALONE}
 USES: Final = {
     use.act.__name__: use
