@@ -12,6 +12,7 @@ from rag_eval.results.summaries import MeanScore
 from rag_eval.stats.intervals import Interval
 
 NONE: Final = "–"
+_TOO_FEW: Final = "[too few]"
 _NOTABLE_GAP: Final = 0.05
 # Metrics that are named for a fault and yet are better when they are higher.
 _NAMED_FOR_FAULTS: Final = frozenset({"hallucination_rate", "mastra.noise_sensitivity"})
@@ -49,7 +50,18 @@ def known_bounds(found: Interval | None) -> str:
     if found is None:
         return ""
     bounds = "" if found.too_few else bounds_text(found)
-    return f"[{bounds or 'too few'}]"
+    return f"[{bounds}]" if bounds else _TOO_FEW
+
+
+def are_equal(aggregate: MetricAggregate | CompositeAggregate) -> bool:
+    """Whether there are several scores, and no two that differ: no interval comes of them."""
+    return aggregate.n > 1 and aggregate.min == aggregate.max
+
+
+def mean_bounds(aggregate: MetricAggregate | CompositeAggregate) -> str:
+    """As :func:`known_bounds`, or ``[all equal]`` where equal scores leave the interval unknown."""
+    found = known_bounds(aggregate.interval)
+    return "[all equal]" if found == _TOO_FEW and are_equal(aggregate) else found
 
 
 def mean_text(mean: MeanScore) -> str:

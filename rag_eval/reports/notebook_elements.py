@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.reports.figures import NONE, gap_text, known_bounds, score_text
+from rag_eval.reports.figures import NONE, gap_text, mean_bounds, score_text
 from rag_eval.reports.page.visible_text import short, visible_plain
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 
@@ -137,7 +137,7 @@ def mean_text(aggregate: MetricAggregate | CompositeAggregate) -> str:
     if math.isnan(aggregate.mean):
         return NONE
     gap = gap_text(aggregate.n, aggregate.n_rows)
-    parts = score_text(aggregate.mean), known_bounds(aggregate.interval), gap and f"({gap})"
+    parts = score_text(aggregate.mean), mean_bounds(aggregate), gap and f"({gap})"
     return " ".join(filter(None, parts))
 
 

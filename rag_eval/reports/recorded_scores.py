@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rag_eval.reports.figures import NONE, known_bounds, number_text
+from rag_eval.reports.figures import NONE, mean_bounds, number_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.aggregates import MetricAggregate, ScoreStatistics
 from rag_eval.samples import NullReason
@@ -93,7 +93,7 @@ def _print_table(aggregates: Sequence[MetricAggregate], console: Console) -> Non
     table = number_table(console, "mean", "95%", "min", "max", "n")
     for each in aggregates:
         least, most = number_text(each.min), number_text(each.max)
-        shown = (number_text(each.mean), known_bounds(each.interval) or NONE, least, most)
+        shown = (number_text(each.mean), mean_bounds(each) or NONE, least, most)
         table.add_row(plain_text(each.metric_id, _NAME_LIMIT), *shown, f"{each.n}/{each.n_rows}")
     console.print(table)
 

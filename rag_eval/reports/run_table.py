@@ -18,7 +18,7 @@ from rag_eval.reports.console import (
     print_line,
     window_width,
 )
-from rag_eval.reports.figures import NONE, known_bounds, limit_text, number_text
+from rag_eval.reports.figures import NONE, limit_text, mean_bounds, number_text
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchSummary
 from rag_eval.samples import MetricId
@@ -29,15 +29,20 @@ _COLUMNS: Final = ("mean", "95 % interval", "scored", "pass rate", "threshold")
 _SPARE: Final = ("threshold", "95 % interval", "pass rate")
 # The table of a run drops columns down to this width.
 _LEAST_RUN_WIDTH: Final = 50
-_ON_TOO_FEW: Final = "[too few]: too few scores differ for a reliable interval"
+# What stands in place of an interval.
+_ON_BOUNDS: Final = {
+    "[too few]": "too few scores differ for a reliable interval",
+    "[all equal]": "all scores are equal, so no interval can be estimated",
+}
 
 
 def print_table(table: RunTable, console: Console) -> None:
     """Print statistics of a run, with as many columns as fit."""
     width = max(window_width(console), _LEAST_RUN_WIDTH)
     console.print(table.fitting(console, width), width=width)
-    if table.has_too_few:
-        print_line(console, _ON_TOO_FEW)
+    for mark, meaning in _ON_BOUNDS.items():
+        if mark in table.bounds:
+            print_line(console, f"{mark}: {meaning}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +74,10 @@ class RunTable:
         return told if any(counted_in) else ""
 
     @property
-    def has_too_few(self) -> bool:
-        """Whether a mean has no interval because too few scores differ."""
+    def bounds(self) -> set[str]:
+        """The intervals of the means, or what stands in their place."""
         shown = (*self.summary.shown_aggregates.values(), self.summary.composite_aggregate)
-        return any(one.interval is not None and one.interval.too_few for one in shown)
+        return set(map(mean_bounds, shown))
 
     def fitting(self, console: Console, width: int) -> Table:
         """The table with the most columns that fits into ``width`` uncut.
@@ -121,7 +126,7 @@ class RunTable:
 def _cells(aggregate: Aggregate) -> dict[str, str]:
     return {
         "mean": number_text(aggregate.mean),
-        "95 % interval": known_bounds(aggregate.interval) or NONE,
+        "95 % interval": mean_bounds(aggregate) or NONE,
         "scored": f"{aggregate.n:,}/{aggregate.n_rows:,}",
         "pass rate": number_text(aggregate.pass_rate),
         "threshold": NONE,

@@ -126,12 +126,15 @@ def test_what_has_no_threshold_has_no_pass_rate(report: RunReport, tmp_path: Pat
 @every_row(
     ("answers", "said"),
     [
-        (["A b c.", "A b c."], False),  # all equal
-        (["A b c.", "A x y."], True),
+        (["A b c.", "A b c."], []),  # both 1
+        (["A b c.", "A x y."], ["[too few]: too few scores differ for a reliable interval"]),
+        # Of a hundred thousand rows there were too few.
+        (9 * ["A x y."], ["[all equal]: all scores are equal, so no interval can be estimated"]),
+        (["A x y."], ["[too few]: too few scores differ for a reliable interval"]),
     ],
 )
 def test_an_interval_that_cannot_be_computed_is_explained_below_the_table(
-    answers: list[str], said: bool, tmp_path: Path
+    answers: list[str], said: list[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "d.jsonl"
     rows = [{"question": "q?", "answer": answer, "contexts": ["A b c."]} for answer in answers]
@@ -139,8 +142,10 @@ def test_an_interval_that_cannot_be_computed_is_explained_below_the_table(
     text = io.StringIO()
     print_run(run_file(path, ["faithfulness"], profile="grounded"), console_for(text))
     lines = text.getvalue().splitlines()
-    assert ("[too few]: too few scores differ for a reliable interval" in lines) is said
-    assert any(" [too few] " in line for line in lines) is said
+    assert [line for line in lines if line.startswith("[")] == said
+    for mark in ("[too few]", "[all equal]"):
+        is_shown = any(f" {mark} " in line for line in lines)
+        assert is_shown is any(line.startswith(mark) for line in said)
 
 
 def test_a_metric_named_for_a_fault_says_that_1_is_none(
