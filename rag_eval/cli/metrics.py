@@ -33,13 +33,12 @@ from rag_eval.samples import PROFILES, Profile
 @click.option(
     "--profile",
     type=click.Choice(PROFILES),
-    default="overlap",
-    show_default=True,
-    help="Profile for which the metrics of this library are described.",
+    help="Profile for which the metrics of this library are described. [default: overlap; for "
+    "METRIC, each]",
 )
 @format_flag("table", "json", "ids", text="Output format; ids: one per line.")
 def metrics_command(
-    ids: tuple[str, ...], family: str | None, kind: str | None, profile: Profile, form: str
+    ids: tuple[str, ...], family: str | None, kind: str | None, profile: Profile | None, form: str
 ) -> None:
     """List the metrics with kind, cost, range, direction, and the fields of a sample they need.
 
@@ -53,16 +52,18 @@ def metrics_command(
       rag-eval metrics faithfulness --profile grounded
       rag-eval metrics --format json | jq '.[].id'
     """
-    from rag_eval.metrics.catalogue import catalogue, entry_of
+    from rag_eval.metrics.catalogue import catalogue, entry_of, profiles_of
 
+    chosen = profile or "overlap"
     if ids:
         if family is not None or kind is not None:
             raise InputError("--family and --kind have no effect on metrics that are named")
-        entries = [entry_of(to_metric_id(name), profile) for name in dict.fromkeys(ids)]
+        metrics = [to_metric_id(name) for name in dict.fromkeys(ids)]
+        entries = [entry_of(metric, chosen) for metric in metrics]
     else:
         entries = [
             entry
-            for entry in catalogue(profile)
+            for entry in catalogue(chosen)
             if family in (None, entry.family) and kind in (None, entry.kind)
         ]
     if form == "json":
@@ -74,13 +75,15 @@ def metrics_command(
         from rag_eval.reports.metric_table import print_metric, print_metrics
 
         if ids:
-            for entry in entries:
-                print_metric(entry, console_for())
+            for metric in metrics:
+                for name in (profile,) if profile else profiles_of(metric) or (chosen,):
+                    shown = name if name in profiles_of(metric) else ""
+                    print_metric(entry_of(metric, name), console_for(), shown)
         else:
             print_metrics(entries, console_for())
-            other = next(name for name in PROFILES if name != profile)
+            other = next(name for name in PROFILES if name != chosen)
             click.echo(
-                f"metrics of rag_eval are described as in the {profile} profile; for {other}: "
+                f"metrics of rag_eval are described as in the {chosen} profile; for {other}: "
                 f"--profile {other}",
                 err=True,
             )

@@ -89,6 +89,11 @@ def entry_of(metric: MetricId, profile: Profile = "overlap") -> CatalogueEntry:
     return _entry(found)
 
 
+def profiles_of(metric: MetricId) -> tuple[Profile, ...]:
+    """The profiles that have a rule for a metric; none where it is the same in all."""
+    return tuple(name for name, metrics in PROFILE_METRICS.items() if metric in metrics)
+
+
 FAMILY_NAMES: Final = ("rag_eval", *FAMILIES, "own")
 
 

@@ -55,10 +55,11 @@ def range_text(bounds: tuple[float, float]) -> str:
     return f"{low}–{high}"
 
 
-def print_metric(entry: CatalogueEntry, console: Console) -> None:
-    """Print everything known about one metric."""
+def print_metric(entry: CatalogueEntry, console: Console, profile: str = "") -> None:
+    """Print everything known about one metric, as the profile has it if it is one of several."""
     lines = [
         (entry.id, entry.summary),
+        ("profile", profile),
         ("source", entry.source),
         ("kind", f"{entry.kind}; LLM judge {_JUDGE[entry.judge]}"),
         ("cost", entry.cost),

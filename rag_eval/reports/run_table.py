@@ -76,8 +76,8 @@ class RunTable:
     @property
     def bounds(self) -> set[str]:
         """The intervals of the means, or what stands in their place."""
-        shown = (*self.summary.shown_aggregates.values(), self.summary.composite_aggregate)
-        return set(map(mean_bounds, shown))
+        shown = map(mean_bounds, self.summary.shown_aggregates.values())
+        return {*shown, mean_bounds(self.summary.composite_aggregate)}
 
     def fitting(self, console: Console, width: int) -> Table:
         """The table with the most columns that fits into ``width`` uncut.

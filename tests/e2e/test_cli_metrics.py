@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rag_eval.samples import PROFILES
 from tests.commands import invoke
 from tests.warm_processes import run_warm
 
@@ -36,6 +37,18 @@ def test_the_table_is_for_people_and_one_metric_tells_all() -> None:
     assert "ir.ndcg@7" in done.stdout
     assert "retrieved_ids, relevant_ids" in done.stdout
     assert "LLM judge optional" in done.stdout
+    assert "profile" not in done.stdout
+
+
+def test_a_metric_is_described_for_each_profile_unless_one_is_chosen() -> None:
+    both = invoke("metrics", "faithfulness").stdout
+    parts = [invoke("metrics", "faithfulness", "--profile", name).stdout for name in PROFILES]
+    assert both == "".join(parts)
+    for name, part, words in zip(PROFILES, parts, ("n-gram overlap", "Support of"), strict=True):
+        lines = part.splitlines()
+        assert words in lines[0]
+        assert lines[1].split() == ["profile", name]
+    assert invoke("metrics", "noise_sensitivity").stdout.count("\nprofile ") == 1
 
 
 def test_an_unknown_metric_is_a_usage_error() -> None:
