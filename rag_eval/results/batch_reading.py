@@ -138,7 +138,7 @@ class Tally:
         self._signed = None
 
     def add_scores(self, row: Mapping[str, Any]) -> bool:
-        """Add a row as it is in the file, of which only what is counted is looked at.
+        """Add a row as it is in the file, without reading more of it than is counted.
 
         Returns
         -------

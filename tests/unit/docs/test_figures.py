@@ -173,7 +173,7 @@ def test_what_spending_alpha_saves_and_costs_is_simulated() -> None:
     each, spent = shares("nothing: any alarm in 20 gates")
     first, last = (shares(f"one metric falls by 0.15 at gate {n}: found there") for n in (1, 20))
     said = prose("decisions.md")
-    assert f"a false alarm in {each} of the lines, and gates with `--spend` in {spent}." in said
+    assert f"a false alarm in {each} of the series, and gates with `--spend` in {spent}." in said
     assert (
         f"at the first gate in {' and '.join(first)}, and at the 20th in {' and '.join(last)}"
         in said
