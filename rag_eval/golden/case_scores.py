@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import CustomMetricError, InputError
 from rag_eval.golden.datasets import GoldenCase
 from rag_eval.golden.metric_signals import NO_EARLIER_RUN, ScorerOptions, metric_signals, sample_of
 from rag_eval.golden.outputs import CaseOutput
@@ -29,7 +29,7 @@ def scored_case(
     """
     try:
         signals = tuple(case_signals(case, output, options))
-    except InputError as error:
+    except (CustomMetricError, InputError) as error:
         return failed_case(case, f"not scored: {error}", output)
     scores = [(signal.score, 1.0) for signal in signals if signal.score is not None]
     unscored = [s for s in signals if s.score is None and s.explanation != NO_EARLIER_RUN]

@@ -176,7 +176,8 @@ def overview(file: ResultFile, n_worst: int, cluster_by: str | None = None) -> O
         ids.append(row.id() or f"row {row.number + 1}")
         if clusters is not None:
             name = f"{file.source}, row {row.number + 1:,}"
-            clusters.add_sample(sample_dict(row.result().sample), name)
+            sample = row.value.get("sample")
+            clusters.add_sample(sample_dict(sample if isinstance(sample, dict) else {}), name)
         score = row.value.get("compositeScore")
         if score is None or not n_worst:
             continue

@@ -248,7 +248,7 @@ def test_mistakes_in_the_configuration_file(
     ("flags", "message"),
     [
         (("--language", "xx", *GROUNDED), "unknown language 'xx'"),
-        (("--language", "germn", *GROUNDED), "unknown language 'germn'; did you mean 'ger'?"),
+        (("--language", "germn", *GROUNDED), "unknown language 'germn'; did you mean 'de'?"),
         (("--language", "de"), "option language works only with --profile grounded"),
         (("--stemmer", "light"), "option stemmer works only with --profile grounded"),
         (("--profile", "grund"), "'grund' is not one of 'overlap', 'grounded'"),

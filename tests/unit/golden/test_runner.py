@@ -23,6 +23,8 @@ from rag_eval.golden import (
     arun_golden_dataset,
     run_golden_dataset,
 )
+from rag_eval.metrics.own import metric
+from rag_eval.metrics.registry import unregister
 from tests.tables import every_row
 from tests.virtual_time import VirtualTime
 
@@ -149,6 +151,18 @@ def test_a_metric_that_needs_a_judge_is_an_error_of_its_case() -> None:
     assert one("x", metrics=("faithfulnes",)).error.startswith(  # type: ignore[union-attr]
         "not scored: unknown metric 'faithfulnes'; did you mean 'faithfulness'?"
     )
+
+
+def test_a_custom_metric_that_fails_is_an_error_of_its_case() -> None:
+    metric("own.halves")(lambda answer: 1 / (len(answer) - 1))
+    try:
+        found = one("x", metrics=("own.halves",))
+        others = one("xyz", metrics=("own.halves",))
+    finally:
+        unregister("own.halves")
+    assert found.error is not None
+    assert found.error.startswith("not scored: metric 'own.halves' raised ZeroDivisionError")
+    assert others.score == 0.5
 
 
 def test_a_metric_that_finds_nothing_to_score_is_no_pass() -> None:

@@ -9,7 +9,7 @@ import pickle
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -155,6 +155,28 @@ def test_a_bad_sample_far_on_is_numbered_from_the_beginning() -> None:
     rows = [GOOD] * 3000 + [{**GOOD, "answer": 7}]
     with pytest.raises(InputError, match=r"^sample 3000: answer must be a string, got int$"):
         rag_eval.evaluate_batch(rows, threads=2)
+
+
+@dataclass
+class Fielded(Mapping[str, Any]):
+    """A mapping that is a dataclass, too."""
+
+    fields: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.fields[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+
+def test_a_mapping_is_a_sample_whatever_else_it_is() -> None:
+    expected = rag_eval.evaluate(GOOD).composite_score
+    assert rag_eval.evaluate(Fielded(GOOD)).composite_score == expected
+    assert rag_eval.evaluate_batch([Fielded(GOOD)]).composite_scores.tolist() == [expected]
 
 
 @every_row("sample", ["text", 5, None, [GOOD], object()])
