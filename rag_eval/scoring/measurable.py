@@ -41,7 +41,8 @@ _LONGEST_NAME: Final = 64
 _MOST_FILES: Final = 5
 
 # Fields of result and score files that samples do not have.
-_RESULT_COLUMNS: Final = {"compositeScore", "composite_score"}
+_RESULT: Final = "compositeScore"
+_RESULT_COLUMNS: Final = {_RESULT, "composite_score"}
 
 
 class Measurability:
@@ -264,9 +265,11 @@ class Measurability:
         else:
             text += f", and no unused column that could be {which}"
         if _RESULT_COLUMNS & set(unused) and not self._in_memory:
+            # Only results with their explanations can be shown.
+            show = f"To look at them: rag-eval show {source}; to" if _RESULT in unused else "To"
             return (
-                f"{source} holds results, not samples. To look at them: rag-eval show {source}; to "
-                f"check them against a limit: rag-eval gate {source} --min-mean faithfulness=0.7"
+                f"{source} holds results, not samples. {show} check them against a limit: rag-eval "
+                f"gate {source} --min-mean faithfulness=0.7"
             )
         near = {
             name: column

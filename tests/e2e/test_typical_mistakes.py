@@ -107,6 +107,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         for line in (
             "run samples.jsonl --output today.json",
+            "score samples.jsonl rows.jsonl",
             "run samples.jsonl --profile grounded --output grounded.json",
             "run twice.jsonl --output twice.json",
             "labels sample 3 today.json --output draw.csv",
@@ -315,6 +316,11 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "run today.json",
         "today.json holds results, not samples. To look at them: rag-eval show today.json; to "
         "check them against a limit: rag-eval gate today.json --min-mean faithfulness=0.7",
+    ),
+    (
+        "run rows.jsonl",  # `show` refuses it
+        "rows.jsonl holds results, not samples. To check them against a limit: rag-eval gate "
+        "rows.jsonl --min-mean faithfulness=0.7",
     ),
     (
         "score models.jsonl scores.csv --columns modle",
