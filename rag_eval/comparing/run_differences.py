@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import eq
 from typing import Final
 
 import numpy as np
@@ -96,7 +97,17 @@ def setting_notes(
             f"{who} not record questions and answers, so edited rows are not noticed; result files "
             "and rag-eval score --digests record them"
         )
+        if all(map(_are_row_numbers, (old.ids, new.ids))):
+            notes.append(
+                "the ids are row numbers, as rag-eval score gives them to samples without ids: "
+                "after a row that was added, dropped or moved, different samples are compared"
+            )
     return notes
+
+
+def _are_row_numbers(ids: Sequence[str]) -> bool:
+    """Whether these are the ids of ``score`` for samples without one, each once."""
+    return ids[:2] == ["0", "1"] and all(map(eq, ids, map(str, range(len(ids)))))
 
 
 def repeat_notes(runs: tuple[ScoredRun, ScoredRun], gating: set[str]) -> Iterator[str]:

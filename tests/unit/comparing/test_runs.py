@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -595,6 +595,19 @@ def test_tables_have_no_settings(tmp_path: Path) -> None:
         f"{tmp_path / 'old.csv'} does not record questions and answers, so edited rows are not "
         "noticed; result files and rag-eval score --digests record them",
     )
+
+
+@every_row(
+    ("ids", "told"),
+    [(range(3), True), ([0, 1, 3], False), ("abc", False), ([1, 2, 3], False)],
+)
+def test_row_numbers_as_ids_are_told(ids: Iterable[object], told: bool, tmp_path: Path) -> None:
+    """``score`` writes them for samples without ids; a moved row was paired without a word."""
+    lines = ["id,faithfulness", *(f"{name},0.5" for name in ids)]
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    notes = compare(tmp_path / "old.csv", tmp_path / "new.csv").notes
+    assert any("the ids are row numbers" in note for note in notes) == told
 
 
 def test_runs_with_other_metrics() -> None:
