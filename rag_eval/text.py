@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
@@ -20,6 +19,7 @@ from rag_eval.errors import InputError, glance
 from rag_eval.kernels.packed_texts import SparseRows, check_text, pack, strings, text_columns
 from rag_eval.kernels.scoring import hash_seed
 from rag_eval.kernels.settings import WIDEST
+from rag_eval.plumbing.checked_values import plain
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -108,7 +108,8 @@ def get_ngrams(tokens: Sequence[str], n: float | None = None) -> list[str]:
         raise TypeError("get_ngrams: tokens must be a sequence of str, got str")
     if n is None:
         return []
-    if not isinstance(n, Real):
+    n = plain(n)  # sums of NumPy's small integers overflow
+    if not isinstance(n, (int, float)):
         raise TypeError(f"get_ngrams: n must be a number, got {type(n).__name__}")
     if n < -WIDEST:
         raise InputError(f"get_ngrams: n must be at least {-WIDEST}")
@@ -199,7 +200,7 @@ def weighted_ngram_overlap(
     total = weight_sum = 0.0
     for i, overlap in enumerate(_overlaps("weighted_ngram_overlap", a, b, sizes)):
         weight = weights[i] if i < len(weights) else None
-        weight = 1.0 if weight is None else weight
+        weight = 1.0 if weight is None else plain(weight)
         total += overlap * weight
         weight_sum += weight
     return total / weight_sum if weight_sum != 0 else 0.0
@@ -375,6 +376,7 @@ def paired_ngram_overlap(
         For unequal lengths or shapes, invalid counts, or another ``n``.
     """
     where = "paired_ngram_overlap"
+    n = plain(n)
     if not _is_window(n):
         raise InputError(f"{where}: n must be a whole number of at least 1, got {glance(n)}")
     if _are_matrices(where, left, right):
@@ -462,11 +464,12 @@ def _weigh(rows: SparseRows) -> SparseRows:
 
 def _is_window(n: float | None) -> TypeGuard[int]:
     """``n`` is a size that the kernels know: a whole number of tokens from 1 on."""
-    return isinstance(n, Real) and 1 <= n < math.inf and n == int(n)
+    return isinstance(n, (int, float)) and 1 <= n < math.inf and n == int(n)
 
 
 def _overlaps(where: str, a: str, b: str, sizes: Sequence[float | None]) -> list[float]:
     """N-gram overlap of two texts for each size."""
+    sizes = [plain(n) for n in sizes]
     columns = (*pack(f"{where}: a", [a]), *pack(f"{where}: b", [b]))
     windows = np.array([min(n, WIDEST) if _is_window(n) else 1 for n in sizes], np.int64)
     overlaps: list[float] = _by_blocks(
@@ -483,7 +486,7 @@ def _overlaps(where: str, a: str, b: str, sizes: Sequence[float | None]) -> list
 def _ngram_set(tokens: list[str], n: float | None) -> set[str]:
     # From minus the number of tokens down, the only n-gram is the empty one.
     least = -len(tokens)
-    return set(get_ngrams(tokens, least if isinstance(n, Real) and n < least else n))
+    return set(get_ngrams(tokens, least if isinstance(n, (int, float)) and n < least else n))
 
 
 def _are_matrices(where: str, left: object, right: object) -> bool:

@@ -21,8 +21,8 @@ from rag_eval.gating.limits import (
     share_outcome,
 )
 from rag_eval.metrics.registry import to_metric_id
-from rag_eval.plumbing.checked_values import share, whole_from_one
-from rag_eval.results.missing_texts import MissingTexts
+from rag_eval.plumbing.checked_values import plain, share, whole_from_one
+from rag_eval.results.missing_texts import MissingTexts, inferred_texts
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 
@@ -63,7 +63,7 @@ class Guards:
     def __post_init__(self) -> None:
         for name in ("min_pass_rate", "max_judge_failures"):
             if getattr(self, name) is not None:
-                share(getattr(self, name), name)
+                object.__setattr__(self, name, share(plain(getattr(self, name)), name))
         whole_from_one(self.critical_fails, "critical_fails")
         if isinstance(self.critical, str):
             raise InputError(f"critical must be a list of ids, got the text {self.critical!r}")
@@ -101,7 +101,8 @@ def check_guards(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
         found.append(
             pass_rate_outcome(int((run.passed == 1).sum()), len(run), guards.min_pass_rate)
         )
-    found += _null_rates(run, guards.max_null_rate) or _missing_texts(run, guards)
+    found += _null_rates(run, guards.max_null_rate)
+    found += _missing_texts(run, guards)
     if run.n_judgements:
         found.append(
             judge_failure_outcome(
@@ -137,11 +138,17 @@ def _mean_guards(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
 
 
 def _missing_texts(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
+    """A failure if rows lack texts; tables do not tell whose nulls they are, and are left out."""
+    if run.signature is None:
+        return []
+    accepted = guards.max_null_rate
+    known = set(run.metrics if isinstance(accepted, (int, float)) else accepted or ())
+    known = {to_metric_id(name) for name in known}
     limited = {to_metric_id(name) for name in (*guards.min_mean, *guards.max_mean)}
     rated = guards.min_pass_rate is not None
-    deciding = deciding_metrics(run.metrics, run.settings) if rated else ()
-    missing = MissingTexts.of(run.metrics, run.null_reasons, run.passed == 1)
-    return missing_texts_outcomes(missing, limited, deciding, "--max-null-rate 1")
+    deciding = set(deciding_metrics(run.metrics, run.settings)) if rated else set()
+    missing = MissingTexts.of(inferred_texts(run.metrics, run.null_reasons), run.passed == 1)
+    return missing_texts_outcomes(missing, limited - known, deciding - known, "--max-null-rate 1")
 
 
 def _null_rates(

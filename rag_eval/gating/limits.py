@@ -13,9 +13,10 @@ from typing import Any, Final
 from rag_eval.errors import InputError
 from rag_eval.metrics.ids import METRIC_IDS, is_scorer_id
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
+from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.options.signature import Signature
 from rag_eval.options.verdict_settings import VerdictSettings
-from rag_eval.plumbing.checked_values import number, share
+from rag_eval.plumbing.checked_values import number, plain, share
 from rag_eval.plumbing.json_records import record_json
 from rag_eval.plumbing.spelling import camel_case, counted
 from rag_eval.results.batch import BatchSummary
@@ -99,7 +100,7 @@ def bars_on_means(
     for name, value in (given or {}).items():
         metric = to_metric_id(name)
         check = number if is_scorer_id(metric) else share
-        bars[metric] = check(value, f"{option}[{name!r}]")
+        bars[metric] = check(plain(value), f"{option}[{name!r}]")
         if higher_is_better(metric) != rises:
             way, other = ("lower", "max_mean") if rises else ("higher", "min_mean")
             raise InputError(
@@ -271,8 +272,14 @@ def share_outcome(
 def deciding_metrics(
     metrics: Collection[MetricId], settings: VerdictSettings | None
 ) -> Collection[MetricId]:
-    """The metrics by which rows pass or fail; all where the settings are unknown."""
-    if settings is None or settings.composite_threshold is not None:
+    """The metrics by which rows pass or fail, by default thresholds if the settings are unknown.
+
+    Those of the grounded profile: in the other, rows without a text are errors.
+    """
+    if settings is None:
+        known = PROFILE_METRICS["grounded"]
+        return [name for name in metrics if name in known and known[name].threshold is not None]
+    if settings.composite_threshold is not None:
         return metrics
     return [name for name in metrics if settings.thresholds.get(name) is not None]
 

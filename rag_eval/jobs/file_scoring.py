@@ -128,7 +128,7 @@ class _FileRun:
             target,
             form,
             made_of,
-            len(stream.plan.columns),
+            stream.plan.columns,
             _OPTIONS["checkpoint_rows"].of(options),
         )
         self._n_resumed = 0

@@ -163,7 +163,10 @@ class BatchScorer:
 
     def scores(self, batch: pa.RecordBatch | pa.Table | pl.DataFrame) -> RowScores:
         """The scores, null reasons and verdicts of a batch of any library with Arrow data."""
-        matrix = ScoreMatrix(len(self._plan.columns))
+        return self._columns.scores_of(*self._matrix(batch).stacked())
+
+    def _matrix(self, batch: pa.RecordBatch | pa.Table | pl.DataFrame) -> ScoreMatrix:
+        matrix = ScoreMatrix(self._plan.columns)
         # Empty batches may have untyped columns, in which nested fields cannot be found.
         if len(batch):
             source = open_arrow(batch)
@@ -180,14 +183,14 @@ class BatchScorer:
             loop.raise_stopped()
             # A misspelt column would be a column of nulls.
             self._measured.check_first(matrix.stacked()[1], FoundFields("", fields, {}))
-        return self._columns.scores_of(*matrix.stacked())
+        return matrix
 
     def totals(self, batches: Iterable[pa.RecordBatch]) -> str:
         """Statistics of some batches as JSON, to send elsewhere; see :meth:`summary`."""
         totals = ScoreTotals(self._plan)
         for batch in batches:
-            found = self.scores(batch)
-            totals.add(found.scores, found.null_reasons)
+            matrix = self._matrix(batch)
+            totals.add(*matrix.stacked(), matrix.lacked_texts())
         return json_text.dumps(totals.to_dict()).decode()
 
     def summary(self, parts: Iterable[str], clock: Clock | None = None) -> BatchSummary:
@@ -252,7 +255,7 @@ class BatchScorer:
 
     def no_scores(self) -> RowScores:
         """The scores of no rows."""
-        return self._columns.scores_of(*ScoreMatrix(len(self._plan.columns)).stacked())
+        return self._columns.scores_of(*ScoreMatrix(self._plan.columns).stacked())
 
     def _fields(self, paths: Sequence[str]) -> FieldMap:
         return column_map(

@@ -28,7 +28,13 @@ from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.repeated_ids import RepeatedIds
 from rag_eval.results.batch import BatchSummary, not_measured_text
 from rag_eval.results.summary import summary_of
-from rag_eval.results.totals import ScoreBlocks, ScoreSpool, ScoreTotals, reasons_in
+from rag_eval.results.totals import (
+    ScoreBlocks,
+    ScoreSpool,
+    ScoreTotals,
+    lacked_texts_in,
+    reasons_in,
+)
 from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
 from rag_eval.scoring.faulty_rows import add_ids, file_block_scorer, origin_of
@@ -118,7 +124,7 @@ class RowStream:
         self.totals = ScoreTotals(self.plan)
         self._measured = Measurability(self.plan, metrics, options)
         self._found = FoundLines(self.source, self._measured, options.get("on_found"))
-        self._lost_texts = LostTexts(self.plan, self.source)
+        self._lost_texts = LostTexts(self.source)
         self.spool = ScoreSpool(len(self.plan.columns)) if spools else None
         self.stopped: KeyboardInterrupt | JudgeUnavailableError | None = None
         self._judging: Callable[[], JudgeReport | None] = lambda: None
@@ -233,15 +239,16 @@ class RowStream:
         faults = origin_of(scored.rows).faults
         self.skip(faults, len(faults))
         add_ids(self._ids, scored.rows)
-        self.totals.add(scored.scores, scored.null_reasons)
+        lacked = scored.lacked_texts(self.plan.columns)
+        self.totals.add(scored.scores, scored.null_reasons, lacked)
         self._measured.add(scored.null_reasons)
-        self._lost_texts.add(scored, first_row)
+        self._lost_texts.add(scored, lacked)
         if self.spool is not None:
             self.spool.add(scored.scores)
 
     def take_up(self, scores: npt.NDArray[np.float64]) -> None:
         """Count rows that an earlier run has left in the sinks."""
-        self.totals.add(scores, reasons_in(scores))
+        self.totals.add(scores, reasons_in(scores), lacked_texts_in(scores))
 
     def take_up_missing(self, columns: Sequence[int]) -> None:
         """Note the columns of a part of them that are null because all its rows lack a field."""

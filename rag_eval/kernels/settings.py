@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.kernels.languages import LISTED, language_code
-from rag_eval.plumbing.checked_values import number
+from rag_eval.plumbing.checked_values import number, plain
 from rag_eval.samples import PROFILES, Profile
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def overlap_arguments(settings: OverlapSettings) -> KernelArguments:
 
 
 def _number(value: object, name: str) -> float:
-    found = number(value, f"heuristic option {name}")
+    found = number(plain(value), f"heuristic option {name}")
     if abs(found) > LARGEST_WEIGHT:
         raise InputError(f"heuristic option {name} must be at most {LARGEST_WEIGHT:g}, got {found}")
     return found

@@ -229,3 +229,11 @@ PROFILE_METRICS: Final[dict[Profile, dict[MetricId, Metric]]] = {
     "overlap": OVERLAP_METRICS,
     "grounded": GROUNDED_METRICS,
 }
+
+
+def needed_fields(spec: Metric) -> tuple[str, ...]:
+    """The fields without which a metric is null; it may read others, which it can do without."""
+    if spec is OVERLAP_METRICS.get(spec.id):
+        return spec.fields
+    named = tuple(name for name in spec.fields if name.replace("_", " ") in spec.null_when)
+    return named or spec.fields

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
-from numbers import Integral
 from os import PathLike
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from rag_eval.plumbing.checked_values import (
     from_zero,
     number,
     one_of,
+    plain,
     positive,
     share,
     whole_from_one,
@@ -85,9 +85,9 @@ def whole_number(largest: int) -> Kind:
     """A whole number of either sign, bounded."""
 
     def check(value: Any, name: str) -> int:
-        if isinstance(value, bool) or not isinstance(value, Integral) or abs(int(value)) > largest:
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > largest:
             raise InputError(f"{name} must be a whole number, got {glance(value)}")
-        return int(value)
+        return value
 
     return Kind("a whole number", (int,), "N", check)
 
@@ -193,7 +193,7 @@ class Option:
     def of(self, options: Mapping[str, Any]) -> Any:
         """Its value among the options of a call, checked; its default where it is not given."""
         value = options.get(self.name)
-        return self.default if value is None else self.kind.check(value, self.name)
+        return self.default if value is None else self.kind.check(plain(value), self.name)
 
     @property
     def values(self) -> str:
@@ -321,7 +321,7 @@ def _checked(value: Any, option: Option) -> Any:
         if not isinstance(value, Mapping):
             raise InputError(f"{name} must be a mapping, got {type(value).__name__}")
         return _known_options(value, name, declared(kind.form))
-    return kind.check(value, name)
+    return kind.check(plain(value), name)
 
 
 def normalized(options: Mapping[str, Any], owner: str, form: type) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rag_eval.metrics.ids import METRIC_IDS, are_of_kernels, is_scorer_id
 from rag_eval.metrics.registry import judged_rule, needs_judge, to_metric_id
 from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.options.judge_types import asks_for_judging
-from rag_eval.plumbing.checked_values import number
+from rag_eval.plumbing.checked_values import number, plain
 from rag_eval.samples import MetricId, Profile
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def _weight(value: object, name: str) -> float:
     """A number whose products and sums with scores stay finite."""
-    checked = number(value, name)
+    checked = number(plain(value), name)
     if abs(checked) > LARGEST_WEIGHT:
         raise InputError(f"{name} must be at most {LARGEST_WEIGHT:g}, got {value}")
     return checked
@@ -123,7 +123,7 @@ def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
 def _thresholds(
     given: Mapping[str, Any], specs: Mapping[MetricId, Metric], columns: Iterable[MetricId]
 ) -> dict[MetricId, float | None]:
-    checked = {name: number(value, f"thresholds[{name!r}]") for name, value in given.items()}
+    checked = {name: number(plain(value), f"thresholds[{name!r}]") for name, value in given.items()}
     return {metric: checked.get(metric, specs[metric].threshold) for metric in columns}
 
 
@@ -224,7 +224,7 @@ def _plan(metrics: tuple[MetricId, ...], options: Mapping[str, Any]) -> Plan:
         weights=_weights(options.get("composite_weights") or {}, specs, columns),
         composite_threshold=COMPOSITE_THRESHOLDS[settings.profile]
         if threshold is None
-        else number(threshold, "composite_threshold"),
+        else number(plain(threshold), "composite_threshold"),
         settings=settings,
         specs=specs,
         judging=judging,

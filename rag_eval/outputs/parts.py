@@ -35,7 +35,7 @@ from rag_eval.plumbing.interrupts import deferred_interrupts
 from rag_eval.plumbing.own_folder import OwnFile, OwnFolder
 from rag_eval.plumbing.spelling import snake_case
 from rag_eval.results.totals import read_scores, with_reasons
-from rag_eval.samples import NullReason
+from rag_eval.samples import MetricId, NullReason
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
 
@@ -119,8 +119,8 @@ class PartedFile:
     form : RowFormat
     made_of : mapping
         What the rows depend on; a run goes on only where all of it is the same.
-    width : int
-        Scores per row.
+    metrics : tuple of MetricId
+        A score of each per row.
     checkpoint_rows : int, optional
         Rows after which a part is closed, large and old enough or not.
 
@@ -139,14 +139,14 @@ class PartedFile:
         target: Path,
         form: RowFormat,
         made_of: Mapping[str, Any],
-        width: int,
+        metrics: tuple[MetricId, ...],
         checkpoint_rows: int | None = None,
     ) -> None:
         self.target = target
         self.folder = _folder_of(target)
         self._form = form
         self._made_of = dict(made_of)
-        self._width = width
+        self._metrics = metrics
         self._checkpoint_rows = checkpoint_rows
         self.input_changes: Sequence[str] = ()
         self.parts: list[Part] = []
@@ -159,7 +159,7 @@ class PartedFile:
         self._opened_at = 0.0
         self._n_rows = self._n_skipped = 0
         self._faults: list[RowFault] = []
-        self._missing = np.ones(width, np.bool_)
+        self._missing = np.ones(len(metrics), np.bool_)
         self._position = START
         self._encoded = b""
 
@@ -293,8 +293,9 @@ class PartedFile:
                 self._scores = _PartFile(self._folder, _scores_name(number))
                 self._opened_at = time.monotonic()
             self._rows.write(self._encoded)
-            scores = with_reasons(np.ascontiguousarray(scored.scores), scored.null_reasons)
-            self._scores.write(scores.tobytes())
+            scores = np.ascontiguousarray(scored.scores)
+            lacked = scored.lacked_texts(self._metrics)
+            self._scores.write(with_reasons(scores, scored.null_reasons, lacked).tobytes())
         faults = origin_of(scored.rows).faults
         self._n_rows += len(scored.scores)
         self._missing &= (scored.null_reasons == NullReason.MISSING_FIELD).all(axis=0)
@@ -342,7 +343,7 @@ class PartedFile:
         """The scores of all parts again."""
         for part in self.parts:
             with self._scores_file(part.part).open("rb") as file:
-                yield from read_scores(file, self._width)
+                yield from read_scores(file, len(self._metrics))
 
     def complete(self) -> None:
         """Join the parts into the file and remove them.

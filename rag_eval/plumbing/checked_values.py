@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import sys
+from contextlib import suppress
 from numbers import Integral, Real
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from rag_eval.errors import InputError, glance
 
@@ -18,37 +19,45 @@ def is_number(value: object) -> TypeGuard[float]:
     return abs(value) <= sys.float_info.max
 
 
+def plain(value: Any) -> Any:
+    """A number of another type, such as one of NumPy, as an int or a float; all else as it is."""
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    with suppress(OverflowError):
+        return float(value) if isinstance(value, Real) else value
+    return math.inf
+
+
 def number(value: object, name: str) -> float:
-    """``value`` as a finite float, or an InputError that names it; NumPy's numbers are some."""
-    if isinstance(value, bool) or not isinstance(value, Real):
+    """``value`` as a finite float, or an InputError that names it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"{name} must be a number, got {type(value).__name__}")
-    try:
-        found = float(value)
-    except OverflowError:
-        found = math.inf
-    if not math.isfinite(found):
+    # A large int is compared as it is: no float has its value.
+    if not abs(value) <= sys.float_info.max:
         raise InputError(f"{name} must be finite, got {glance(value)}")
-    return found
+    return float(value)
 
 
 def whole_from_one(value: object, name: str) -> int:
     """``value`` as an integer of at least 1, or an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InputError(f"{name} must be a whole number of at least 1, got {glance(value)}")
-    return int(value)
+    return value
 
 
 def whole_from_zero(value: object, name: str) -> int:
     """``value`` as an integer of at least 0, or an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InputError(f"{name} must be a whole number of at least 0, got {glance(value)}")
-    return int(value)
+    return value
 
 
 def thread_count(threads: int | None) -> int:
     """``threads``, or the number of cores this process may use."""
     if threads is not None:
-        return whole_from_one(threads, "threads")
+        return whole_from_one(plain(threads), "threads")
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -21,7 +21,7 @@ from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.judge_failures import FailureCounts
-from rag_eval.results.missing_texts import MissingTexts
+from rag_eval.results.missing_texts import MissingTexts, inferred_texts
 from rag_eval.results.reading import ResultFile
 from rag_eval.results.row import ByMetric, EvalResult, MetricResult, id_text, row_name
 from rag_eval.results.row_reading import (
@@ -204,13 +204,16 @@ class Tally:
         n_rows, n_passed = len(self.columns.passed), sum(self.columns.passed)
         notes = beside.get("notes")
         reasons, passed = self.columns.matrices()[1], np.array(self.columns.passed) == 1
+        # Other tools do not tell why a score is null.
+        is_ours = self._signature is not None
+        lacked = inferred_texts(tuple(self.thresholds), reasons * np.uint8(is_ours))
         return BatchSummary(
             metrics=tuple(self.thresholds),
             n_rows=n_rows,
             n_passed=n_passed,
             aggregates=ByMetric(self.columns.aggregates(self.thresholds)),
             composite_aggregate=self.columns.composite_aggregate(),
-            missing_texts=MissingTexts.of(tuple(self.thresholds), reasons, passed),
+            missing_texts=MissingTexts.of(lacked, passed),
             passed=n_passed == n_rows,
             total_duration_ms=0,
             evaluated_at=self._evaluated_at,
@@ -315,7 +318,11 @@ def batch_of(results: list[EvalResult], summary: Mapping[str, Any]) -> BatchEval
         settings=settings_of(file),
         notes=list(file.texts("notes")),
         failed_judgements=failed.found(),
-        missing_texts=MissingTexts.of(tuple(found), reasons, passed),
+        missing_texts=MissingTexts.of(
+            # Other tools do not tell why a score is null.
+            inferred_texts(tuple(found), reasons * np.uint8("signature" in summary)),
+            passed,
+        ),
         **_not_measured(found, reasons),
     )
 

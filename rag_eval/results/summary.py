@@ -63,13 +63,14 @@ def batch_of(
     scores: npt.NDArray[np.float64],
     null_reasons: npt.NDArray[np.uint8],
     results: Sequence[EvalResult],
+    lacked_texts: npt.NDArray[np.uint8],
     **run: Unpack[RunFacts],
 ) -> BatchEvalResult:
-    """The result of a batch from its score matrix."""
+    """The result of a batch from its score matrix; ``lacked_texts`` as of ScoreTotals."""
     verdicts = verdicts_of(scores, plan.rule, null_reasons)
     refusals = Refusals()
     refusals.add(scores, null_reasons, plan)
-    missing_texts = MissingTexts.of(plan.columns, null_reasons, verdicts.passed)
+    missing_texts = MissingTexts.of(lacked_texts, verdicts.passed)
     counts = _Counts(len(scores), int(verdicts.passed.sum()), refusals, missing_texts)
     return BatchEvalResult(
         **_fields(plan, counts, run),
@@ -95,7 +96,10 @@ class _Counts(NamedTuple):
 def _fields(plan: Plan, counts: _Counts | ScoreTotals, run: RunFacts) -> dict[str, Any]:
     """The fields of a :class:`BatchSummary` that are not statistics."""
     judging, n_rows, n_passed = run["judging"], counts.n_rows, counts.n_passed
-    missing = counts.missing_texts.note(plan.columns)
+    missing, told = counts.missing_texts, list[str]()
+    if missing.any:
+        absent = {*run.get("left_out", ()), *run.get("not_measured", ())}
+        told = missing.note([name for name in plan.columns if name not in absent])
     return {
         "metrics": plan.columns,
         "n_rows": n_rows,
@@ -105,8 +109,8 @@ def _fields(plan: Plan, counts: _Counts | ScoreTotals, run: RunFacts) -> dict[st
         "evaluated_at": run["evaluated_at"],
         "signature": signature_of(plan),
         "settings": VerdictSettings.of(plan),
-        "notes": [*run["notes"], *missing, *counts.refusals.notes],
-        "missing_texts": counts.missing_texts,
+        "notes": [*run["notes"], *told, *counts.refusals.notes],
+        "missing_texts": missing,
         "not_measured": run.get("not_measured", {}),
         "left_out": run.get("left_out", ()),
         "total_cost": CostTracker() if judging is None else judging.cost,

@@ -237,6 +237,7 @@ class ScoreTotals:
         self._plan = plan
         self._waiting: list[Scores] = []
         self._reasons: list[npt.NDArray[np.uint8]] = []
+        self._lacked: list[npt.NDArray[np.uint8]] = []
         self._n_waiting = 0
         self.n_rows = 0
         self.refusals = Refusals()
@@ -244,11 +245,20 @@ class ScoreTotals:
         self._columns = [ColumnTotals() for _ in plan.columns]
         self._composite = ColumnTotals()
 
-    def add(self, scores: Scores, null_reasons: npt.NDArray[np.uint8] | None = None) -> None:
+    def add(
+        self,
+        scores: Scores,
+        null_reasons: npt.NDArray[np.uint8] | None = None,
+        lacked_texts: npt.NDArray[np.uint8] | None = None,
+    ) -> None:
         """Add a score matrix of shape (rows, M), columns as in the plan.
 
-        ``null_reasons``, of the same shape, tell answers that decline from those not measured.
+        ``null_reasons``, of the same shape, tell answers that decline from those not measured;
+        ``lacked_texts``, of shape (rows,), has the bits of the texts that rows lack.
         """
+        if lacked_texts is None:
+            lacked_texts = np.zeros(len(scores), np.uint8)
+        self._lacked.append(lacked_texts)
         if null_reasons is None:
             null_reasons = np.zeros(scores.shape, np.uint8)
         else:
@@ -264,9 +274,10 @@ class ScoreTotals:
         if not self._waiting:
             return
         scores, reasons = np.concatenate(self._waiting), np.concatenate(self._reasons)
-        self._waiting, self._reasons, self._n_waiting = [], [], 0
+        lacked = np.concatenate(self._lacked)
+        self._waiting, self._reasons, self._lacked, self._n_waiting = [], [], [], 0
         verdicts = verdicts_of(scores, self._plan.rule, reasons)
-        self._missing_texts.add(self._plan.columns, reasons, verdicts.passed)
+        self._missing_texts.add(lacked, verdicts.passed)
         for column, totals in enumerate(self._columns):
             totals.add(scores[:, column], verdicts.metric_passed[:, column])
         self._composite.add(verdicts.composite, verdicts.passed)
@@ -360,7 +371,7 @@ class ScoreTotals:
         totals = cls(plan)
         totals.n_rows = value["nRows"]
         totals.refusals = Refusals(*value["refusals"])
-        totals._missing_texts = MissingTexts(*map(list, value["missingTexts"]))
+        totals._missing_texts = MissingTexts(*map(list, value.get("missingTexts", ())))
         totals._columns = [ColumnTotals.from_dict(value["metrics"][name]) for name in plan.columns]
         totals._composite = ColumnTotals.from_dict(value[COMPOSITE])
         return totals
@@ -411,12 +422,16 @@ class ScoreSpool:
 
 # Bits of the NaN that a number's result is; the lowest ones are free.
 _NAN_BITS: Final = np.uint64(0x7FF8000000000000)
+_LACKED_SHIFT: Final = np.uint64(8)
 
 
-def with_reasons(scores: Scores, null_reasons: npt.NDArray[np.uint8]) -> Scores:
-    """The scores with the null reason in the low bits of each NaN."""
+def with_reasons(
+    scores: Scores, null_reasons: npt.NDArray[np.uint8], lacked_texts: npt.NDArray[np.uint8]
+) -> Scores:
+    """The scores with the null reason in the low bits of each NaN, and what the row lacks."""
     # numpy 1 would make signed integers of a scalar of 64 bits and an array of 8.
-    nulls = _NAN_BITS | null_reasons.astype(np.uint64)
+    lacked = lacked_texts.astype(np.uint64) << _LACKED_SHIFT
+    nulls = _NAN_BITS | null_reasons.astype(np.uint64) | lacked[:, np.newaxis]
     bits = np.where(np.isnan(scores), nulls, scores.view(np.uint64))
     return bits.view(np.float64)
 
@@ -425,6 +440,14 @@ def reasons_in(scores: Scores) -> npt.NDArray[np.uint8]:
     """What :func:`with_reasons` put there; 0 for a score."""
     found = np.ascontiguousarray(scores).view(np.uint64).astype(np.uint8)
     return np.where(np.isnan(scores), found, np.uint8(0))
+
+
+def lacked_texts_in(scores: Scores) -> npt.NDArray[np.uint8]:
+    """The bits of the texts that rows lack, of rows with a null; shape (rows,)."""
+    bits = np.ascontiguousarray(scores).view(np.uint64) >> _LACKED_SHIFT
+    found = np.where(np.isnan(scores), bits.astype(np.uint8), np.uint8(0))
+    lacked: npt.NDArray[np.uint8] = np.bitwise_or.reduce(found, axis=1)
+    return lacked
 
 
 def read_scores(file: IO[bytes], width: int) -> Iterator[Scores]:

@@ -35,7 +35,7 @@ from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.row import EvalResult
 from rag_eval.results.summaries import checked_baseline
 from rag_eval.results.summary import batch_of, compared
-from rag_eval.samples import EvalSample
+from rag_eval.samples import EvalSample, MetricId
 from rag_eval.scoring.engine import ScoredBlock, block_scorer, score_blocks
 from rag_eval.scoring.explaining import scored_row
 from rag_eval.scoring.kept_texts import RowStore, store_for
@@ -108,25 +108,32 @@ class Results(Sequence[EvalResult]):
 class ScoreMatrix:
     """A sink: the scores and null reasons of all rows, and their judgements."""
 
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._blocks: list[tuple[_Scores, _Reasons, Sequence[JudgedRowScores]]] = []
+    def __init__(self, metrics: tuple[MetricId, ...]) -> None:
+        self._metrics = metrics
+        self._blocks: list[tuple[_Scores, _Reasons, _Reasons, Sequence[JudgedRowScores]]] = []
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Keep the scores of a block, all in one, as Ctrl-C may come in here."""
-        self._blocks.append((scored.scores, scored.null_reasons, scored.judged or ()))
+        lacked = scored.lacked_texts(self._metrics)
+        self._blocks.append((scored.scores, scored.null_reasons, lacked, scored.judged or ()))
 
     def stacked(self) -> tuple[_Scores, _Reasons]:
         """Scores and null reasons, both of shape (rows, M)."""
         if not self._blocks:
-            return np.empty((0, self._width), np.float64), np.empty((0, self._width), np.uint8)
-        scores, reasons, _ = zip(*self._blocks, strict=True)
+            empty = (0, len(self._metrics))
+            return np.empty(empty, np.float64), np.empty(empty, np.uint8)
+        scores, reasons, _, _ = zip(*self._blocks, strict=True)
         return np.concatenate(scores), np.concatenate(reasons)
+
+    def lacked_texts(self) -> _Reasons:
+        """The bits of the texts that each row lacks, shape (rows,)."""
+        blocks = [lacked for _, _, lacked, _ in self._blocks]
+        return blocks[0] if len(blocks) == 1 else np.concatenate([np.empty(0, np.uint8), *blocks])
 
     @property
     def judged(self) -> list[JudgedRowScores]:
         """The judgements of each row; empty without a judge."""
-        return [row for _, _, rows in self._blocks for row in rows]
+        return [row for _, _, _, rows in self._blocks for row in rows]
 
 
 def _remedy(samples: object) -> str:
@@ -193,7 +200,7 @@ class BatchJob:
         self._notes += notes
         names = FieldNames(options.get("schema"), options.get("mapping"))
         needs = FieldNeeds.of(self._plan.native_columns, self._plan.settings.profile)
-        self._matrix = ScoreMatrix(len(self._plan.columns))
+        self._matrix = ScoreMatrix(self._plan.columns)
         self._measured = Measurability(self._plan, metrics, options, in_memory=True)
         self._names = names
         self._fields: list[FieldMap] = []
@@ -259,6 +266,7 @@ class BatchJob:
             scores,
             null_reasons,
             Results(self._plan, self._store, scores, evaluated_at, judged),
+            self._matrix.lacked_texts(),
             evaluated_at=evaluated_at,
             duration_ms=self._clock.elapsed_ms,
             notes=self._notes,

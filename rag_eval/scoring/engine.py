@@ -19,11 +19,13 @@ import numpy.typing as npt
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import FieldNeeds
-from rag_eval.kernels.columns import KeptRows, SampleBatch
+from rag_eval.kernels.columns import GIVEN, KeptRows, SampleBatch
 from rag_eval.kernels.scoring import explained_batch, metric_numbers, score_batch
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.interrupts import LOOK_S, StopFlag, deferred_interrupts
 from rag_eval.results.judged import JudgedRowScores
+from rag_eval.results.missing_texts import inferred_texts
+from rag_eval.samples import MetricId
 from rag_eval.scoring.scorer_columns import assembled, scorer_columns
 
 ScoreFn: TypeAlias = "Callable[[SampleBlock], ScoredBlock]"
@@ -53,6 +55,16 @@ class ScoredBlock:
     null_reasons: npt.NDArray[np.uint8]
     judged: Sequence[JudgedRowScores] | None = None
     details: KeptRows | None = None
+
+    def lacked_texts(self, metrics: tuple[MetricId, ...]) -> npt.NDArray[np.uint8]:
+        """Per row the bits of the texts that it lacks, for the metrics of the columns.
+
+        They are known where kernels read the texts, and inferred from nulls elsewhere.
+        """
+        grounded = self.batch.grounded
+        if grounded is None or not np.count_nonzero(grounded.given):
+            return inferred_texts(metrics, self.null_reasons)
+        return ~grounded.given & np.uint8(sum(GIVEN.values()))
 
 
 def scored_block(

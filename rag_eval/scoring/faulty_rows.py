@@ -17,13 +17,14 @@ from rag_eval.inputs.opened import Input, InputOptions
 from rag_eval.inputs.samples import FieldNeeds, SampleError, no_samples
 from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.kernels.columns import GIVEN, SampleBatch
+from rag_eval.metrics.seven import needed_fields
 from rag_eval.options.plan import Plan, make_plan
 from rag_eval.plumbing.repeated_ids import RepeatedIds
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import MetricId, NullReason, Profile
 from rag_eval.scoring import scorer_columns
 from rag_eval.scoring.engine import ScoredBlock, ScoreFn, scored_block
-from rag_eval.scoring.measurable import FoundLines, Measurability, needed_fields
+from rag_eval.scoring.measurable import FoundLines, Measurability
 from rag_eval.scoring.scorer_columns import columns_of_scorers
 
 

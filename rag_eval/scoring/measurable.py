@@ -18,9 +18,8 @@ from rag_eval.errors import InputError, NotMeasuredError
 from rag_eval.inputs.samples import TEXT_FIELDS
 from rag_eval.inputs.schemas.maps import FieldMap, FoundFields, listed
 from rag_eval.inputs.schemas.synonyms import meaning_of, spelled, sure_names
-from rag_eval.metrics.contract import Metric
 from rag_eval.metrics.registry import to_metric_id
-from rag_eval.metrics.seven import OVERLAP_METRICS
+from rag_eval.metrics.seven import needed_fields
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.spelling import camel_case, counted
 from rag_eval.results.batch import not_measured_text
@@ -369,14 +368,6 @@ class FoundLines:
 
 def _sentences(ways: Sequence[str]) -> str:
     return "".join(f". {way[0].upper()}{way[1:]}" for way in ways)
-
-
-def needed_fields(spec: Metric) -> tuple[str, ...]:
-    """The fields without which a metric is null; it may read others, which it can do without."""
-    if spec is OVERLAP_METRICS.get(spec.id):
-        return spec.fields
-    named = tuple(name for name in spec.fields if name.replace("_", " ") in spec.null_when)
-    return named or spec.fields
 
 
 def _place(field: str) -> int:

@@ -16,9 +16,8 @@ from matplotlib.text import Text
 from rag_eval import compare, evaluate_batch, run_file, score_file
 from rag_eval.errors import InputError, NotMeasuredError
 from rag_eval.metrics.ids import METRIC_IDS
-from rag_eval.metrics.seven import PROFILE_METRICS
+from rag_eval.metrics.seven import PROFILE_METRICS, needed_fields
 from rag_eval.samples import PROFILES, NullReason
-from rag_eval.scoring.measurable import needed_fields
 from tests.commands import invoke
 from tests.tables import every_row
 
@@ -595,8 +594,8 @@ def test_a_field_that_is_renamed_within_a_file_is_named(command: str, tmp_path: 
     code, text, _ = ended(command, half(tmp_path, lost), "--profile", "grounded")
     assert code == 0
     assert (
-        "b.jsonl, line 601 (\"r600\"): answer is missing, but the row has 'response'. If the "
-        "answer is there, rename the field to 'answer'"
+        "b.jsonl, line 601 (\"r600\"): answer is missing, but the row has 'response'. To use it, "
+        "rename the field to 'answer'"
     ) in text
     assert f"note: {NO_ANSWERS}" in text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from rag_eval import evaluate_batch
@@ -117,7 +118,8 @@ def single_summary(rows: list[Row], metrics: Any = None, **options: Any) -> Batc
     totals = ScoreTotals(plan)
     found = evaluate_batch(rows, metrics, threads=1, **options)
     totals.add(found.scores, found.null_reasons)
-    return summary_of(plan, totals, None, evaluated_at="", duration_ms=0, notes=[], judging=None)
+    summary = summary_of(plan, totals, None, evaluated_at="", duration_ms=0, notes=[], judging=None)
+    return replace(summary, notes=found.notes)
 
 
 def facts(summary: BatchSummary) -> str:

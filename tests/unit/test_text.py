@@ -406,3 +406,11 @@ def test_infinite_size_is_longer_than_any_text() -> None:
     assert text.ngram_overlap("a", "b", math.inf) == 1.0
     assert text.ngram_overlap("a b", "a c", 10**30) == 1.0
     assert text.get_ngrams(["a"], math.inf) == []
+
+
+def test_sizes_of_numpy_do_not_overflow() -> None:
+    tokens, a, b = ["x"] * 120, "a " * 150, "b " * 150
+    assert text.get_ngrams(tokens, np.int8(-10)) == text.get_ngrams(tokens, -10)
+    assert text.get_ngrams(tokens * 3, np.uint8(2)) == text.get_ngrams(tokens * 3, 2)
+    assert text.ngram_overlap(a, b, np.int8(-3)) == text.ngram_overlap(a, b, -3)
+    assert type(text.weighted_ngram_overlap(a, b, [1], [np.float32(0.5)])) is float

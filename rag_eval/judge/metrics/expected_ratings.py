@@ -51,6 +51,7 @@ def _mean(likeliest: Mapping[str, float]) -> float | None:
     total = plain_sum(weights)
     if not total:
         return None
-    # Rounded, the mean of 5 and of what is nearly impossible can be more than 5.
     mean = plain_sum(rating * weight for rating, weight in enumerate(weights)) / total
-    return min(max(mean, 1.0), 5.0)
+    # Rounded, it can be beyond the ratings that it is the mean of.
+    rated = [float(rating) for rating, weight in enumerate(weights) if weight]
+    return min(max(mean, rated[0]), rated[-1])

@@ -349,6 +349,13 @@ def test_the_report_in_json() -> None:
     assert gate(at("a", 0), at("b", 0, 1), policy="node").to_dict()["falseAlarms"]["rate"] > 0
 
 
+def test_limits_of_numpy_are_numbers_in_json() -> None:
+    run = scored_run("a", {"faithfulness": [0.5]}, passed=[1])
+    guards = Guards(min_pass_rate=np.float32(0.5), max_judge_failures=np.float64(0.0))
+    value = gate(run, guards=guards).to_dict()
+    assert json.loads(json.dumps(value)) == value
+
+
 def test_hostile_names_are_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     run = scored_run("a\x1b[2Jb", {"faithfulness": [0.5]}, ids=["x\x1b[31m|*q*"], passed=[0])
     report = gate(run, run, guards=Guards(critical=["x\x1b[31m|*q*"]))

@@ -47,6 +47,8 @@ def test_the_mean_is_over_the_ratings_at_the_token(found: Any, mean: float | Non
 def test_the_mean_is_one_of_the_scale_however_it_is_rounded() -> None:
     likely = {"5": -0.14, "3": -39.6, "4": -37.8}  # 5.000000000000001, and an error
     assert expected_rating(tokens('{"rating":', "5", "}", likely=likely)) == 5
+    alone = {"4": -180.28763603096957}  # 3.9999999999999996
+    assert expected_rating(tokens('{"rating":', "4", "}", likely=alone)) == 4
 
 
 def answer(prompt: str, logprobs: object) -> Sends:

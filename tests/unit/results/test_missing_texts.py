@@ -6,8 +6,7 @@ import numpy as np
 
 from rag_eval import evaluate_batch
 from rag_eval.metrics.ids import METRIC_IDS
-from rag_eval.results.missing_texts import MissingTexts
-from rag_eval.samples import NullReason
+from rag_eval.results.missing_texts import MissingTexts, inferred_texts
 from tests.tables import every_row
 
 FULL = {
@@ -23,13 +22,16 @@ def without(*names: str) -> dict[str, object]:
 
 
 def counted(rows: list[dict[str, object]], metrics: list[str]) -> MissingTexts:
+    return evaluate_batch(rows, metrics, profile="grounded", allow_missing=True).missing_texts
+
+
+def inferred(rows: list[dict[str, object]], metrics: list[str]) -> MissingTexts:
     found = evaluate_batch(rows, metrics, profile="grounded", allow_missing=True)
-    return MissingTexts.of(found.metrics, found.null_reasons, found.sample_passed)
+    return MissingTexts.of(inferred_texts(found.metrics, found.null_reasons), found.sample_passed)
 
 
 ALL = list(METRIC_IDS)
-# Of which the row has neither, as far as its scores tell.
-NO_QUESTION = "1 of 3 samples has no question or contexts"
+UNSURE = "1 of 3 samples has no question or contexts"
 NO_ANSWER = without("answer")
 
 
@@ -43,8 +45,7 @@ NO_ANSWER = without("answer")
         ([FULL, without("ground_truth")], ALL, ""),
         # What no row has is not measured at all, which is told elsewhere.
         ([NO_ANSWER] * 2, ALL, ""),
-        # Nor does it explain that other texts are missing in some rows.
-        ([NO_ANSWER] * 2 + [without("answer", "contexts")], ALL[:5], NO_QUESTION),
+        ([NO_ANSWER] * 2 + [without("answer", "contexts")], ALL, "1 of 3 samples has no contexts"),
         (
             [FULL, NO_ANSWER, NO_ANSWER, without("contexts")],
             ALL,
@@ -53,8 +54,15 @@ NO_ANSWER = without("answer")
         ([FULL, without("question")], ALL, "1 of 2 samples has no question"),
         # Empty texts are scored.
         ([FULL, {**FULL, "answer": ""}, {**FULL, "contexts": []}], ALL, ""),
-        # With one metric it is not known which of its texts is missing.
-        ([FULL, NO_ANSWER], ["faithfulness"], "1 of 2 samples has no answer or contexts"),
+        ([FULL, NO_ANSWER], ["faithfulness"], "1 of 2 samples has no answer"),
+        ([FULL, NO_ANSWER], ["answer_correctness"], "1 of 2 samples has no answer"),
+        ([FULL, NO_ANSWER], ["context_utilization"], "1 of 2 samples has no answer"),
+        # Texts without words are there.
+        (
+            [FULL, {**NO_ANSWER, "question": "?"}, {**without("contexts"), "ground_truth": "-"}],
+            ALL,
+            "1 of 3 samples has no answer, 1 has no contexts",
+        ),
         # Only texts that the metrics read count.
         ([FULL, NO_ANSWER], ["context_recall", "context_precision"], ""),
     ],
@@ -64,14 +72,39 @@ def test_rows_without_a_text(rows: list[dict[str, object]], metrics: list[str], 
     assert (missing.text(metrics), missing.lack(metrics)) == (text, bool(text))
 
 
+@every_row(
+    "rows, metrics, text",
+    [
+        (
+            [FULL, NO_ANSWER, without("contexts")],
+            ALL,
+            "1 of 3 samples has no answer, 1 has no contexts",
+        ),
+        # With one metric it is not known which of its texts is missing.
+        ([FULL, NO_ANSWER], ["faithfulness"], "1 of 2 samples has no answer or contexts"),
+        ([NO_ANSWER] * 2 + [without("answer", "contexts")], ALL[:5], UNSURE),
+        # Nor if the ground truth is.
+        ([FULL, NO_ANSWER], ["answer_correctness"], ""),
+        # A question without words does not show that there are contexts.
+        ([FULL, {**without("contexts"), "question": "?"}], ALL, "1 of 2 samples has no contexts"),
+        ([FULL, {**NO_ANSWER, "question": "?"}], ALL, "1 of 2 samples has no answer"),
+    ],
+)
+def test_texts_are_inferred_from_nulls(
+    rows: list[dict[str, object]], metrics: list[str], text: str
+) -> None:
+    """As of result files, which do not say what a row lacks."""
+    assert inferred(rows, metrics).text(metrics) == text
+
+
 def test_counts_add_up_over_blocks() -> None:
-    reasons = np.zeros((6, len(METRIC_IDS)), np.uint8)
-    # No answer in row 1; no contexts in row 4.
-    reasons[1, [0, 1, 5, 6]] = reasons[4, [0, 2, 3, 4, 6]] = NullReason.MISSING_FIELD
+    answer, contexts = 2, 4
+    lacked = np.array([0, answer, 0, 0, contexts, 0], np.uint8)
     passed = np.array([1, 0, 1, 1, 1, 0], np.bool_)
-    whole = MissingTexts.of(METRIC_IDS, reasons, passed)
-    parts = MissingTexts.of(METRIC_IDS, reasons[:3], passed[:3])
-    parts.merge(MissingTexts.of(METRIC_IDS, reasons[3:], passed[3:]))
+    whole = MissingTexts.of(lacked, passed)
+    parts = MissingTexts()
+    for row in range(6):
+        parts.merge(MissingTexts.of(lacked[row : row + 1], passed[row : row + 1]))
     assert parts == whole
     assert not whole.lack_and_pass(["answer_relevance"])
     assert whole.lack_and_pass(["context_relevance"])

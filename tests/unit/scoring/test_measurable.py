@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rag_eval import evaluate
-from rag_eval.metrics.seven import GROUNDED_METRICS, OVERLAP_METRICS
+from rag_eval.metrics.seven import GROUNDED_METRICS, OVERLAP_METRICS, needed_fields
 from rag_eval.samples import NullReason
-from rag_eval.scoring.measurable import needed_fields
 from tests.tables import every_row
 
 SAMPLE = {
