@@ -124,7 +124,7 @@ def no_samples(source: str) -> InputError:
 def how_to_convert(sample: object) -> str:
     """The call that makes a dict of an object with fields; empty for all else."""
     kind = type(sample)
-    if isinstance(sample, (EvalSample, Mapping)):
+    if kind is dict or isinstance(sample, (EvalSample, Mapping)):
         return ""
     if hasattr(kind, "__dataclass_fields__"):
         return "dataclasses.asdict(sample)"
