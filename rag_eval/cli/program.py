@@ -43,7 +43,7 @@ _OTHER_KERNELS: Final = (
     f"the compiled modules do not match rag_eval {__version__}. Install it again with pip install "
     "--force-reinstall rag-eval-native, or in a clone build them with pip install -e ."
 )
-_COLLECTED: Final = (20_000, 10, 10)
+_COLLECTED: Final = (500_000, 20, 20)
 _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE ended
 
 # Their first sentences; each has a module of its name, which is imported when it is asked for.

@@ -26,12 +26,22 @@ def text_of(result: EvalResult, name: str) -> str:
 
 def contexts_of(result: EvalResult) -> tuple[str, ...]:
     """The contexts; a value that is not a text becomes empty, to keep the positions."""
-    return _texts(fields_of(result).get("contexts"))
+    return contexts_in(fields_of(result))
 
 
 def truths_of(result: EvalResult) -> tuple[str, ...]:
     """The ground truth, or each of the acceptable ones."""
-    value = fields_of(result).get("groundTruth")
+    return truths_in(fields_of(result))
+
+
+def contexts_in(fields: dict[str, Any]) -> tuple[str, ...]:
+    """As :func:`contexts_of`, of what :func:`fields_of` gave."""
+    return _texts(fields.get("contexts"))
+
+
+def truths_in(fields: dict[str, Any]) -> tuple[str, ...]:
+    """As :func:`truths_of`, of what :func:`fields_of` gave."""
+    value = fields.get("groundTruth")
     return (value,) if isinstance(value, str) else _texts(value)
 
 
@@ -49,6 +59,9 @@ def null_text(metric: MetricResult | MetricScore) -> str:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    if isinstance(value, (str, bytes, dict)) or not isinstance(value, Iterable):
+    # A list is one of the others, and asking for an Iterable takes longer than all the rest.
+    if type(value) is not list and (
+        isinstance(value, (str, bytes, dict)) or not isinstance(value, Iterable)
+    ):
         return ()
     return tuple(text if isinstance(text, str) else "" for text in value)

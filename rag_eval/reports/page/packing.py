@@ -7,9 +7,13 @@ import zlib
 from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rag_eval.plumbing.interrupts import deferred_interrupts, result_of
+from rag_eval.reports.page.templating import trusted
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _Item = TypeVar("_Item")
 
@@ -20,17 +24,18 @@ _THREADS: Final = 2
 _AHEAD: Final = 8
 
 
-def packed(data: bytes) -> str:
+def packed(data: bytes) -> Markup:
     """JSON that a script element can hold, and that the script of the page unpacks."""
-    return base64.b64encode(zlib.compress(data, _COMPRESSION)).decode("ascii")
+    # Base64 has no character that would have to be escaped.
+    return trusted(base64.b64encode(zlib.compress(data, _COMPRESSION)).decode("ascii"))
 
 
 def packed_in_order(
     items: Iterable[tuple[_Item, bytes]],
-) -> Generator[tuple[_Item, str], None, None]:
+) -> Generator[tuple[_Item, Markup], None, None]:
     """Each item with its data packed; some of those that follow are asked for meanwhile."""
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="rag_eval_page")
-    pending: deque[tuple[_Item, Future[str]]] = deque()
+    pending: deque[tuple[_Item, Future[Markup]]] = deque()
     try:
         for item, data in items:
             with deferred_interrupts():

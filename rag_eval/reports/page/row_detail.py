@@ -23,7 +23,7 @@ from rag_eval.results.words_overlap import SENTENCE_SIGNALS, filled
 from rag_eval.views.findings import gravest_first
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.sentences import RowSentences, SentenceView, shown_truth
-from rag_eval.views.texts import contexts_of, fields_of, null_text, truths_of
+from rag_eval.views.texts import contexts_in, fields_of, null_text, truths_in
 
 _STANDARD: Final = frozenset({"id", "question", "answer", "contexts", "groundTruth", "metadata"})
 OF_SENTENCES: Final = tuple(signal for signal, _ in SENTENCE_SIGNALS.values())
@@ -74,13 +74,13 @@ class RowTexts(NamedTuple):
         """Those of the sample of a result."""
         fields = fields_of(result)
         question, answer, metadata = map(fields.get, ("question", "answer", "metadata"))
-        truths = truths_of(result)
+        truths = truths_in(fields)
         return cls(
             question if isinstance(question, str) else "",
             answer if isinstance(answer, str) else "",
             truths[0] if len(truths) == 1 else shown_truth(result),
             truths,
-            contexts_of(result),
+            contexts_in(fields),
             metadata if isinstance(metadata, Mapping) else {},
             {name: value for name, value in fields.items() if name not in _STANDARD},
         )

@@ -74,9 +74,9 @@ class RowList:
 
     rows: tuple[ViewedRow, ...]
     bodies: Sequence[Markup]
-    keys: str
-    index: str
-    blocks: Sequence[str]
+    keys: Markup
+    index: Markup
+    blocks: Sequence[Markup]
     n_closed: int
     has_changes: bool
 
@@ -124,9 +124,8 @@ def row_list(
         _, keys = next(parts)
         details.n_left -= len(keys)
         first = details.add(parts)
-    closed = {place: show_command(row.viewed) for place, row in enumerate(every)}
-    for place in details.places:
-        del closed[place]
+    places = sorted({*range(len(every))} - set(details.places))
+    closed = {place: show_command(every[place].viewed) for place in places}
     return RowList(
         rows=tuple(row.viewed for row in every),
         bodies=list(_bodies(first, metrics, olds, reserved)),
@@ -166,7 +165,7 @@ class _Details:
     old: OldScores
     n_known: int
     n_left: int
-    blocks: list[str] = field(default_factory=list)
+    blocks: list[Markup] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
 
@@ -190,7 +189,7 @@ class _Details:
             if block:
                 yield (begin, block), _joined(parts)
 
-    def add(self, blocks: Iterable[tuple[_Block, str]]) -> list[_Opened]:
+    def add(self, blocks: Iterable[tuple[_Block, Markup]]) -> list[_Opened]:
         """Take packed blocks; the rows of the first come back, up to one that has no room."""
         first: list[_Opened] = []
         for (begin, rows), block in blocks:
@@ -201,7 +200,7 @@ class _Details:
                 first += taken
         return first
 
-    def _taken(self, begin: int, rows: list[_Opened], block: str) -> list[_Opened]:
+    def _taken(self, begin: int, rows: list[_Opened], block: Markup) -> list[_Opened]:
         """Rows as they are in a block for which there is room: in short, if need be, or none."""
         if len(block) > self.n_left:
             rows = [(row, views, SHORT) for row, views, _ in rows]
@@ -378,5 +377,8 @@ def _order(texts: Sequence[str]) -> list[float | None]:
 
 
 def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
-    parts = _DIGITS.split(text.casefold())
+    folded = text.casefold()
+    if _DIGITS.search(folded) is None:
+        return ((1, folded),) if folded else ()
+    parts = _DIGITS.split(folded)
     return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts if part)
