@@ -141,14 +141,15 @@ def _missing_texts(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
     """A failure if rows lack texts; tables do not tell whose nulls they are, and are left out."""
     if run.signature is None:
         return []
-    accepted = guards.max_null_rate
-    known = set(run.metrics if isinstance(accepted, (int, float)) else accepted or ())
-    known = {to_metric_id(name) for name in known}
+    rates = guards.max_null_rate
+    named = run.metrics if isinstance(rates, (int, float)) else rates or ()
+    accepted = {to_metric_id(name) for name in named}
     limited = {to_metric_id(name) for name in (*guards.min_mean, *guards.max_mean)}
     rated = guards.min_pass_rate is not None
     deciding = set(deciding_metrics(run.metrics, run.settings)) if rated else set()
     missing = MissingTexts.of(inferred_texts(run.metrics, run.null_reasons), run.passed == 1)
-    return missing_texts_outcomes(missing, limited - known, deciding - known, "--max-null-rate 1")
+    flag = "--max-null-rate 1"
+    return missing_texts_outcomes(missing, limited - accepted, deciding - accepted, flag)
 
 
 def _null_rates(

@@ -27,14 +27,9 @@ from rag_eval.plumbing.checked_values import thread_count
 from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.repeated_ids import RepeatedIds
 from rag_eval.results.batch import BatchSummary, not_measured_text
+from rag_eval.results.score_spool import ScoreSpool, lacked_texts_in, reasons_in
 from rag_eval.results.summary import summary_of
-from rag_eval.results.totals import (
-    ScoreBlocks,
-    ScoreSpool,
-    ScoreTotals,
-    lacked_texts_in,
-    reasons_in,
-)
+from rag_eval.results.totals import ScoreBlocks, ScoreTotals
 from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
 from rag_eval.scoring.faulty_rows import add_ids, file_block_scorer, origin_of

@@ -25,16 +25,16 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.errors import InputError, RagEvalError, glance
+from rag_eval.errors import InputError, RagEvalError
 from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault
 from rag_eval.inputs.opened import START, Position
 from rag_eval.outputs.formats import RowFormat
 from rag_eval.outputs.journal import Journal, JournalInUseError, Recorded, read_journal
+from rag_eval.outputs.setting_changes import setting_changes
 from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.plumbing.interrupts import deferred_interrupts
 from rag_eval.plumbing.own_folder import OwnFile, OwnFolder
-from rag_eval.plumbing.spelling import snake_case
-from rag_eval.results.totals import read_scores, with_reasons
+from rag_eval.results.score_spool import read_scores, with_reasons
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
@@ -44,15 +44,6 @@ PART_BYTES: Final = 64 << 20
 PART_SECONDS: Final = 10.0
 _READ_BYTES: Final = 1 << 20
 _MOST_TOLD: Final = 6
-# Options that have a value for each metric or field, and how messages call one.
-_EACH: Final = {
-    "thresholds": "threshold of",
-    "weights": "weight of",
-    "calibrations": "calibration of",
-    "map": "column of",
-}
-_OF_METRICS: Final = ("option ", "threshold of ", "weight of ", "calibration of ")
-_OF_PROFILE: Final = (*_OF_METRICS, "composite_threshold", "version of the profile", "unicode")
 _JOURNAL: Final = "journal"
 _MOST_TRIES: Final = 10
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -233,7 +224,7 @@ class PartedFile:
         return self._folder.file(name)
 
     def _check_same(self, recorded: Mapping[str, Any]) -> None:
-        differences = list(_differences(recorded, self._made_of))
+        differences = list(setting_changes(recorded, self._made_of))
         if differences:
             told = "; ".join(differences[:_MOST_TOLD])
             more = len(differences) - _MOST_TOLD
@@ -446,53 +437,3 @@ def _holds(file: OwnFile, n_bytes: int, digest: int) -> bool:
 def _rows_text(records: list[dict[str, Any]]) -> str:
     n_rows = sum(record.get("rows", 0) for record in records[1:])
     return f"{n_rows:,} rows"
-
-
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    """``profile was 'overlap' and is 'grounded'`` for each thing that differs.
-
-    What follows from another profile or from other metrics, such as their thresholds, is left out.
-    """
-    yield from _changed_files(old.get("input"), new.get("input"))
-    before, now = _settings(old), _settings(new)
-    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-    if "profile" in names:
-        names = [name for name in names if not name.startswith(_OF_PROFILE)]
-    if "metrics" in names:
-        both = before.keys() & now.keys()
-        names = [name for name in names if not name.startswith(_OF_METRICS) or name in both]
-    for name in names:
-        yield f"{name} was {_value_text(before.get(name))} and is {_value_text(now.get(name))}"
-
-
-def _settings(made_of: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings by the names that messages call them by."""
-    signature, options = made_of.get("signature", {}), made_of.get("options", {})
-    found = {"version of rag_eval": made_of.get("version"), "output": made_of.get("output")}
-    found |= {name: signature.get(name) for name in ("profile", "unicode")}
-    found["version of the profile"] = signature.get("version")
-    found |= {snake_case(name): value for name, value in options.items() if name not in _EACH}
-    found |= {f"option {name}": value for name, value in signature.get("options", {}).items()}
-    for name, what in _EACH.items():
-        found |= {f"{what} {key}": value for key, value in options.get(name, {}).items()}
-    return found
-
-
-def _changed_files(old: Any, new: Any) -> Iterator[str]:
-    """``a.jsonl was changed`` for each, or that they are other files."""
-    paths = [
-        [one["path"] for one in found] if isinstance(found, list) else found for found in (old, new)
-    ]
-    if paths[0] != paths[1]:
-        yield f"input was {_value_text(paths[0])} and is {_value_text(paths[1])}"
-    elif old != new:
-        files = zip(old, new, strict=True)
-        yield from (f"{one['path']} was changed" for one, other in files if one != other)
-
-
-def _value_text(value: Any) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, list):
-        value = ",".join(map(str, value))
-    return glance(value, 200)

@@ -600,6 +600,40 @@ def test_a_field_that_is_renamed_within_a_file_is_named(command: str, tmp_path: 
     assert f"note: {NO_ANSWERS}" in text
 
 
+def test_a_renamed_field_is_found_after_a_row_that_has_nothing_in_its_place(tmp_path: Path) -> None:
+    lost = {**FULL, "answer": None}
+    rows = [*[FULL] * 5, lost, {**lost, "response": "Jane"}]
+    _, text, _ = ended("run", written(tmp_path, rows), "--profile", "grounded")
+    assert "line 7: answer is missing, but the row has 'response'" in text
+
+
+def test_gates_on_files_infer_from_nulls_of_our_own_runs_alone(tmp_path: Path) -> None:
+    no_question = {name: value for name, value in FULL.items() if name != "question"}
+    rows = [*[FULL] * 7, {**FULL, "answer": None}, no_question]
+    data = written(tmp_path, [{**row, "id": str(at)} for at, row in enumerate(rows)])
+    limits = (
+        ("--min-mean", "faithfulness=0.1"),
+        ("--min-mean", "faithfulness=0.1", "--max-null-rate", "context_precision=0.5"),
+        ("--min-mean", "faithfulness=0.1", "--max-null-rate", "faithfulness=0.5"),
+        ("--min-pass-rate", "0.1"),
+    )
+    for name in ("out.json", "out.jsonl"):
+        invoke("run", data, "--profile", "grounded", "--output", tmp_path / name)
+        codes = [invoke("gate", tmp_path / name, *each).exit_code for each in limits]
+        assert codes == [1, 1, 0, 1], name
+    # Nothing that decides reads the question: the row that lacks it passes.
+    (tmp_path / "b.jsonl").unlink()
+    asked = written(
+        tmp_path, [{**row, "id": str(at)} for at, row in enumerate([FULL, no_question])]
+    )
+    for name in ("asked.json", "asked.jsonl"):
+        invoke("run", asked, "--profile", "grounded", "--output", tmp_path / name)
+        assert invoke("gate", tmp_path / name, "--min-pass-rate", "0.1").exit_code == 0
+    table = tmp_path / "hand.csv"
+    table.write_text("id,faithfulness,answer_relevance\na,1,1\nb,,1\n")
+    assert invoke("gate", table, "--min-mean", "faithfulness=0.5").exit_code == 0
+
+
 def test_fields_that_were_there_before_are_not_named(tmp_path: Path) -> None:
     rows = [{**FULL, "model": "m"}] * 600 + [{**FULL, "model": "m", "answer": None}] * 600
     _, text, _ = ended("run", written(tmp_path, rows), "--profile", "grounded")

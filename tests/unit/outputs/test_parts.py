@@ -332,6 +332,17 @@ def test_cut_while_the_file_takes_its_place(
     assert list(target.parent.iterdir()) == [target]
 
 
+def test_rows_without_an_answer_are_counted_over_all_parts(data: Path, target: Path) -> None:
+    rows = [{**sample(n), "answer": None} if n % 3 == 1 else sample(n) for n in range(N_ROWS)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    # Of this metric alone, a null does not tell whether the answer or the contexts are missing.
+    options: dict[str, Any] = {"metrics": ["faithfulness"], "profile": "grounded"}
+    cut_short(data, target, **options)
+    report = score(data, target, resume=True, **options)
+    assert report.n_resumed == N_ROWS
+    assert any(note.startswith("2 of 7 samples have no answer, so") for note in report.result.notes)
+
+
 # ---------------------------------------------------------------------------------- refusals
 
 

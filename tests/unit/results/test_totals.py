@@ -26,8 +26,7 @@ from rag_eval.results.aggregates import (
     aggregate_composite,
     aggregate_metric,
 )
-from rag_eval.results.totals import ColumnTotals, ScoreSpool, ScoreTotals, read_scores
-from tests.tables import every_row
+from rag_eval.results.totals import ColumnTotals, ScoreTotals
 
 Scores = npt.NDArray[np.float64]
 Aggregates = tuple[dict[Any, MetricAggregate], CompositeAggregate]
@@ -240,33 +239,3 @@ def test_nothing_travels_as_json() -> None:
     arrived = ScoreTotals.from_dict(PLAN, json.loads(text))
     arrived.merge(ScoreTotals.from_dict(PLAN, json.loads(text)))
     assert json.dumps(arrived.to_dict()) == text
-
-
-# -------------------------------------------------------------------------------------- spool
-
-
-@every_row("most_bytes", [0, 100, 1 << 25])
-@every_row("n_rows", [0, 1, 16_383, 16_384, 50_001])
-def test_a_spool_gives_back_what_it_got(n_rows: int, most_bytes: int) -> None:
-    scores = np.random.default_rng(n_rows).random((n_rows, WIDTH))
-    scores[::5] = math.nan
-    spool = ScoreSpool(WIDTH, most_bytes)
-    for begin in range(0, n_rows, 1000):
-        # Not contiguous, as a slice of columns is.
-        spool.add(np.asfortranarray(scores[begin : begin + 1000]))
-    for _ in range(2):
-        blocks = list(spool.blocks())
-        assert np.array_equal(
-            np.concatenate([np.empty((0, WIDTH)), *blocks]), scores, equal_nan=True
-        )
-        assert all(len(block) <= 20_000 for block in blocks)
-    spool.close()
-
-
-def test_scores_are_read_a_piece_at_a_time(tmp_path: Any) -> None:
-    scores = np.random.default_rng(1).random((40_000, WIDTH))
-    (tmp_path / "scores").write_bytes(scores.tobytes())
-    with (tmp_path / "scores").open("rb") as file:
-        blocks = list(read_scores(file, WIDTH))
-    assert len(blocks) == 3
-    assert np.array_equal(np.concatenate(blocks), scores)
