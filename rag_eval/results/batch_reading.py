@@ -220,7 +220,7 @@ class Tally:
             signature=self._signature,
             notes=list(map(str, notes)) if isinstance(notes, list) else [],
             failed_judgements=self._failed.found(),
-            **_not_measured(self.thresholds, self.columns.matrices()[1]),
+            **_not_measured(self.thresholds, reasons),
         )
 
 
