@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
+from typing import Final
+
+# The objects of a block of rows are dropped together, and none is in a cycle: to look for cycles as
+# often as Python does takes a tenth of a run.
+_COLLECTED: Final = (500_000, 20, 20)
+# Threads that pack a report or score a block need Python for a moment between two blocks. By
+# default each such moment is waited for as long as packing a block takes.
+_SWITCH_SECONDS: Final = 0.0005
 
 
 def main() -> None:
-    """Run the ``rag-eval`` command."""
+    """Run the ``rag-eval`` command, which has the process to itself."""
+    gc.set_threshold(*_COLLECTED)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         from rag_eval.cli.program import program
     except KeyboardInterrupt:
@@ -19,4 +30,6 @@ def main() -> None:
             # One more signal, while Python ends, would make another code of it.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
+        # Python would look through all objects for cycles before it ends.
+        gc.freeze()
         raise

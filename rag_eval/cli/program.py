@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import sys
@@ -43,7 +42,6 @@ _OTHER_KERNELS: Final = (
     f"the compiled modules do not match rag_eval {__version__}. Install it again with pip install "
     "--force-reinstall rag-eval-native, or in a clone build them with pip install -e ."
 )
-_COLLECTED: Final = (500_000, 20, 20)
 _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE ended
 
 # Their first sentences; each has a module of its name, which is imported when it is asked for.
@@ -138,9 +136,6 @@ class Program(CommandGroup):
             if isinstance(stream, TextIOWrapper):
                 # Lone surrogates, and what the terminal's encoding lacks, as escapes.
                 stream.reconfigure(errors="backslashreplace")
-        # The objects of a block of rows are dropped together, and none is in a cycle: to look for
-        # cycles as often as Python does takes a tenth of a run.
-        gc.set_threshold(*_COLLECTED)
         termination = Termination()
         try:
             with termination.heard():

@@ -406,15 +406,16 @@ def _details(
     if found is None:
         numbers = metric_numbers(plan.native_columns)
         found = kernels.explained_batch(batch, plan.settings, numbers)[1]
-    for facts in native_facts(found, batch, plan.settings):
-        details = facts.details
-        if isinstance(details, kernels.GroundedDetails):
-            from rag_eval.results import words_grounded
+    every = native_facts(found, batch, plan.settings)
+    if isinstance(plan.settings, OverlapSettings):
+        yield from ((facts, None, None) for facts in every)
+        return
+    from rag_eval.results.words_grounded import refusal_of
 
-            language, refusal = LISTED[details.language], words_grounded.refusal_of(details)
-            yield facts, language, refusal
-        else:
-            yield facts, None, None
+    for facts in every:
+        details = facts.details
+        assert isinstance(details, kernels.GroundedDetails)
+        yield facts, LISTED[details.language], refusal_of(details)
 
 
 def native_facts(

@@ -207,19 +207,22 @@ def _fits(evidence: Sequence[SentenceEvidence], text: str, contexts: Sequence[st
 
 
 def _grounded_view(text: str, found: SentenceEvidence | Evidence) -> SentenceView:
-    carried = found.support >= SENTENCE_CUT or found.no_claim
-    level: Level = "supported" if carried else "weak"
+    span, support = found.span, found.support
+    level: Level = "weak" if support >= _HARDLY else "unsupported"
+    if support >= SENTENCE_CUT or found.no_claim:
+        level = "supported"
+    # By position: rows have dozens, and names take a third of the time.
     return SentenceView(
-        text=text[slice(*found.span)],
-        span=found.span,
-        support=found.support,
-        level="unsupported" if found.support < _HARDLY and not carried else level,
-        chunk=found.chunk,
-        window=found.window,
-        missing_numbers=tuple(found.missing_numbers),
-        missing_names=tuple(found.missing_names),
-        contradiction=found.contradiction,
-        far_names=tuple(found.far_names),
+        text[span[0] : span[1]],
+        span,
+        support,
+        level,
+        found.chunk,
+        found.window,
+        tuple(found.missing_numbers),
+        tuple(found.missing_names),
+        found.contradiction,
+        tuple(found.far_names),
     )
 
 

@@ -105,6 +105,18 @@ def brought_by_help(*names: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
+def test_python_ends_without_a_last_search_for_cycles() -> None:
+    """A search through all rows of a report takes longer than writing its file."""
+    code = (
+        "import atexit, gc, sys, rag_eval.cli as cli; sys.argv[1:] = ['--version']; "
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0)); cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "True"
+
+
 def test_emoji_are_found_again_after_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
     """A custom metric, or whoever calls the program, may print some with rich."""
     from rich.markup import render

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.views.sentences import SentenceView
 
@@ -21,8 +21,7 @@ _AROUND: Final = 90
 _LONGEST: Final = 1_500
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Part of a text.
 
     Attributes
@@ -65,12 +64,13 @@ def unsupported(
     targets: Mapping[str, str],
     side: str,
     most: int,
+    cut: dict[int, list[Part]],
 ) -> list[Unsupported]:
     """The sentences that are not supported, those with the least support first.
 
-    ``targets`` are the anchors of passages by key; ``side`` is the first letter of a key.
+    ``targets`` are the anchors of passages by key; ``side`` is the first letter of a key; ``cut``
+    keeps the sentences of contexts for other views of the row.
     """
-    cut: dict[int, list[Part]] = {}
     made = []
     for place, view in least_supported(views)[:most]:
         part = nearest_part(view, contexts, cut)

@@ -1,4 +1,4 @@
-"""JSON in; what a script element can hold out, packed on other threads while more is written."""
+"""JSON in; what a script element can hold out, packed on another thread while more is written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 import zlib
 from collections import deque
 from collections.abc import Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rag_eval.plumbing.interrupts import deferred_interrupts, result_of
@@ -19,8 +19,6 @@ _Item = TypeVar("_Item")
 
 # The seconds that the best compression takes save a tenth of the bytes.
 _COMPRESSION: Final = 4
-# Long texts take as long to pack as their rows to write, and packing needs no GIL.
-_THREADS: Final = 2
 _AHEAD: Final = 8
 
 
@@ -30,21 +28,58 @@ def packed(data: bytes) -> Markup:
     return trusted(base64.b64encode(zlib.compress(data, _COMPRESSION)).decode("ascii"))
 
 
+class _Packing:
+    """Data on its way through the thread that packs it."""
+
+    def __init__(self, pool: ThreadPoolExecutor, data: bytes) -> None:
+        self._data = data
+        self._made: Markup | None = None
+        self._future = pool.submit(packed, data)
+
+    @property
+    def is_done(self) -> bool:
+        return self._made is not None or self._future.done()
+
+    def took_over(self) -> bool:
+        """Pack it here, unless the thread has begun with it; whether that was done."""
+        if self._made is not None or not self._future.cancel():
+            return False
+        self._made = packed(self._data)
+        return True
+
+    def result(self) -> Markup:
+        return result_of(self._future) if self._made is None else self._made
+
+
 def packed_in_order(
     items: Iterable[tuple[_Item, bytes]],
 ) -> Generator[tuple[_Item, Markup], None, None]:
-    """Each item with its data packed; some of those that follow are asked for meanwhile."""
-    pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="rag_eval_page")
-    pending: deque[tuple[_Item, Future[Markup]]] = deque()
+    """Each item with its data packed; some of those that follow are asked for meanwhile.
+
+    Packing needs no GIL. One thread does it; who waits for it helps, since long texts take longer
+    to pack than to write as JSON. With a thread more, three would share the cores of a small
+    machine, and the one that writes JSON would get less of them.
+    """
+    pool = ThreadPoolExecutor(1, thread_name_prefix="rag_eval_page")
+    pending: deque[tuple[_Item, _Packing]] = deque()
     try:
         for item, data in items:
             with deferred_interrupts():
-                pending.append((item, pool.submit(packed, data)))
+                pending.append((item, _Packing(pool, data)))
             if len(pending) > _AHEAD:
-                first, packing = pending.popleft()
-                yield first, result_of(packing)
-        for first, packing in pending:
-            yield first, result_of(packing)
+                yield _next(pending)
+        while pending:
+            yield _next(pending)
     finally:
         # What nobody waits for any more is dropped, also on Ctrl-C; what runs is short.
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _next(pending: deque[tuple[_Item, _Packing]]) -> tuple[_Item, Markup]:
+    """The first item with its data packed; one of them is packed here while that takes time."""
+    if not pending[0][1].is_done:
+        for _, packing in pending:
+            if packing.took_over():
+                break
+    item, packing = pending.popleft()
+    return item, packing.result()

@@ -18,7 +18,7 @@ from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.reports.page.row_detail import value_text
 from rag_eval.reports.page.row_list import anchors_by_id, row_list
 from rag_eval.reports.page.sections import comparison_parts, metric_cards, old_scores
-from rag_eval.reports.page.templating import asset, rendered, script, trusted
+from rag_eval.reports.page.templating import asset, rendered_parts, script, trusted
 from rag_eval.reports.page.visible_text import short
 from rag_eval.reports.report_files import check_ending
 from rag_eval.results.batch import BatchEvalResult
@@ -28,6 +28,7 @@ from rag_eval.views.run_view import RunView
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+_TEMPLATE: Final = "page.html.j2"
 _MOST_SLICES: Final = 300
 _MOST_FAULTS: Final = 100
 _TEXT_LIMIT: Final = 2_000
@@ -72,51 +73,8 @@ def page_html(
     MissingExtraError
         If jinja2 is not installed (``pip install 'rag-eval-native[report]'``).
     """
-    metrics = tuple(view.summary.shown_aggregates)
-    if comparisons is None:
-        comparisons = () if view.comparison is None else (view.comparison,)
-    moved_first = kind != "run" and bool(comparisons)
-    old = old_scores(comparisons[0] if comparisons else None)
-    listed = row_list(view.rows, metrics, old=old, moved_first=moved_first)
-    anchors = anchors_by_id(listed.rows)
-    compared = [comparison_parts(one, anchors, n) for n, one in enumerate(comparisons)]
-    sections = [name for name in _SECTIONS[kind] if name != "slices" or view.slices]
-    absent = set() if compared else {"comparison"}
-    if not any(one["movements"] for one in compared):
-        absent.add("differences")
-    links = [(name.title(), name) for name in sections if name not in absent]
-    columns = ("number", "id", "question", *metrics, COMPOSITE)
-    columns += (*(["change"] if listed.has_changes else []), "status")
-    name = {"run": "RAG evaluation", "compare": "Comparison", "gate": "Gate"}[kind]
-    return str(
-        rendered(
-            "page.html.j2",
-            view=view,
-            summary=view.summary,
-            kind=kind,
-            skip="rows",
-            verdict="" if view.passed is None else "PASS – " if view.passed else "FAIL – ",
-            title=title or (f"{name}: {view.source}" if view.source else name),
-            heading=_heading(view, kind, compared, status),
-            **style_and_script(has_rows=bool(listed.rows)),
-            data=script_json(_data(view)),
-            sections=sections,
-            links=[*links, ("Reproduce", "reproduce")],
-            notes=(*view.summary.shown_notes, *view.notes),
-            gates=sorted(view.gates, key=lambda gate: gate.held),
-            cards=metric_cards(view),
-            comparisons=compared,
-            slices=view.slices[:_MOST_SLICES],
-            n_more_slices=max(0, len(view.slices) - _MOST_SLICES),
-            faults=view.faults[:_MOST_FAULTS],
-            listed=listed,
-            moved_first=moved_first,
-            columns=columns,
-            metrics=metrics,
-            signature=_signature(view),
-            version=__version__,
-        )
-    )
+    values = _page_values(view, title=title, kind=kind, comparisons=comparisons, status=status)
+    return "".join(rendered_parts(_TEMPLATE, **values))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +122,59 @@ def _heading(
     )
 
 
+def _page_values(
+    view: RunView,
+    *,
+    title: str | None = None,
+    kind: Kind = "run",
+    comparisons: Sequence[RunComparison] | None = None,
+    status: str = "",
+) -> dict[str, Any]:
+    """What the template of the page puts in its places."""
+    metrics = tuple(view.summary.shown_aggregates)
+    if comparisons is None:
+        comparisons = () if view.comparison is None else (view.comparison,)
+    moved_first = kind != "run" and bool(comparisons)
+    old = old_scores(comparisons[0] if comparisons else None)
+    listed = row_list(view.rows, metrics, old=old, moved_first=moved_first)
+    anchors = anchors_by_id(listed.rows)
+    compared = [comparison_parts(one, anchors, n) for n, one in enumerate(comparisons)]
+    sections = [name for name in _SECTIONS[kind] if name != "slices" or view.slices]
+    absent = set() if compared else {"comparison"}
+    if not any(one["movements"] for one in compared):
+        absent.add("differences")
+    links = [(name.title(), name) for name in sections if name not in absent]
+    columns = ("number", "id", "question", *metrics, COMPOSITE)
+    columns += (*(["change"] if listed.has_changes else []), "status")
+    name = {"run": "RAG evaluation", "compare": "Comparison", "gate": "Gate"}[kind]
+    return dict(
+        view=view,
+        summary=view.summary,
+        kind=kind,
+        skip="rows",
+        verdict="" if view.passed is None else "PASS – " if view.passed else "FAIL – ",
+        title=title or (f"{name}: {view.source}" if view.source else name),
+        heading=_heading(view, kind, compared, status),
+        **style_and_script(has_rows=bool(listed.rows)),
+        data=script_json(_data(view)),
+        sections=sections,
+        links=[*links, ("Reproduce", "reproduce")],
+        notes=(*view.summary.shown_notes, *view.notes),
+        gates=sorted(view.gates, key=lambda gate: gate.held),
+        cards=metric_cards(view),
+        comparisons=compared,
+        slices=view.slices[:_MOST_SLICES],
+        n_more_slices=max(0, len(view.slices) - _MOST_SLICES),
+        faults=view.faults[:_MOST_FAULTS],
+        listed=listed,
+        moved_first=moved_first,
+        columns=columns,
+        metrics=metrics,
+        signature=_signature(view),
+        version=__version__,
+    )
+
+
 def write_page(view: RunView, path: str | Path, **options: Any) -> None:
     """Write :func:`page_html` to a file atomically; ``options`` are those of it.
 
@@ -174,9 +185,10 @@ def write_page(view: RunView, path: str | Path, **options: Any) -> None:
     MissingExtraError
         If jinja2 is not installed.
     """
-    page = page_html(view, **options).encode()
+    values = _page_values(view, **options)
     with atomic_file(path) as file:
-        file.write(page)
+        # Part by part: the whole page is many megabytes, and would be in memory three times.
+        file.writelines(part.encode() for part in rendered_parts(_TEMPLATE, **values))
 
 
 def page_of_run(

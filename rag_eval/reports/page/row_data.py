@@ -37,6 +37,8 @@ _Shown: TypeAlias = str | tuple[str, int]
 
 # Characters around a passage that are shown with it.
 _AROUND: Final = 90
+# Up to here a number has six decimals to round.
+_ROUNDED: Final = 1e6
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -138,9 +140,11 @@ def _contexts(
 
 
 def _sentence(view: SentenceView) -> tuple[Any, ...]:
-    _, span, support, level, chunk, window, *_ = view
-    shown = *span, _score(support), LEVELS[level], chunk
-    return shown if window is None else (*shown, *window)
+    (begin, end), window = view.span, view.window
+    support, level = _score(view.support), LEVELS[view.level]
+    if window is None:
+        return begin, end, support, level, view.chunk
+    return begin, end, support, level, view.chunk, window[0], window[1]
 
 
 def _score(value: float) -> str:
@@ -360,4 +364,6 @@ def number(value: float | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
     # What is nearly halfway between two numbers of two decimals may end up on its other side.
-    return value if abs(value * 100 % 1 - 0.5) < 1e-3 else round(value, 6)
+    if abs(value) > _ROUNDED or abs(value * 100 % 1 - 0.5) < 1e-3:
+        return value
+    return round(value * 1e6) / 1e6  # sooner than round(value, 6), which goes by way of a text

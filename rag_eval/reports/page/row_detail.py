@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from rag_eval.plumbing.javascript_numbers import three_decimals
-from rag_eval.reports.page.nearest import Unsupported, unsupported
+from rag_eval.reports.page.nearest import Part, Unsupported, unsupported
 from rag_eval.reports.page.passages import (
     ChunkPiece,
     chunk_pieces,
@@ -113,10 +113,11 @@ def detail_parts(
     by_side = {"a": sentences, "t": covering}
     chunks, targets = _chunks(result, contexts, by_side, anchor, limits)
     others = [text for text in texts.truths if text != texts.truth]
+    cut: dict[int, list[Part]] = {}
     told = [
         _Group(kind, len(views), sum(view.level != "supported" for view in views), some)
         for kind, side, views in (("answer", "a", sentences), ("ground truth", "t", covering))
-        if (some := unsupported(views, contexts, targets, side, limits.n_sentences))
+        if (some := unsupported(views, contexts, targets, side, limits.n_sentences, cut))
     ]
     metrics = [_metric(one, limits, old, bool(told)) for one in result.metrics.values()]
 

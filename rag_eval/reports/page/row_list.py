@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.metrics.ids import COMPOSITE
@@ -123,12 +123,18 @@ def row_list(
     with closing(packed_in_order(chain([(_KEYS, found)], details.blocks_of(every)))) as parts:
         _, keys = next(parts)
         details.n_left -= len(keys)
-        first = details.add(parts)
+        first: list[_Opened] = []
+        bodies = _bodies(first, metrics, olds, reserved)
+        made: list[Markup] = []
+        for rows_of_page in details.add(parts):
+            first += rows_of_page
+            made += islice(bodies, 1)  # packing goes on meanwhile
+        made += bodies
     places = sorted({*range(len(every))} - set(details.places))
     closed = {place: show_command(every[place].viewed) for place in places}
     return RowList(
         rows=tuple(row.viewed for row in every),
-        bodies=list(_bodies(first, metrics, olds, reserved)),
+        bodies=made,
         keys=keys,
         index=packed(encoded({"blocks": details.starts, "closed": closed})),
         blocks=details.blocks,
@@ -189,16 +195,16 @@ class _Details:
             if block:
                 yield (begin, block), _joined(parts)
 
-    def add(self, blocks: Iterable[tuple[_Block, Markup]]) -> list[_Opened]:
-        """Take packed blocks; the rows of the first come back, up to one that has no room."""
-        first: list[_Opened] = []
+    def add(self, blocks: Iterable[tuple[_Block, Markup]]) -> Iterator[list[_Opened]]:
+        """Take packed blocks; for each its rows of the first page, up to one that has no room."""
+        n_first = 0
         for (begin, rows), block in blocks:
             if self.n_left <= 0 and begin % _BLOCK_ROWS == 0:
                 break
             taken = self._taken(begin, rows, block)
-            if len(first) == begin < _FIRST_PAGE:
-                first += taken
-        return first
+            is_first = n_first == begin < _FIRST_PAGE
+            n_first += len(taken) if is_first else 0
+            yield taken if is_first else []
 
     def _taken(self, begin: int, rows: list[_Opened], block: Markup) -> list[_Opened]:
         """Rows as they are in a block for which there is room: in short, if need be, or none."""
@@ -234,7 +240,7 @@ def _bodies(
     rows: Sequence[_Opened], metrics: Sequence[MetricId], old: OldScores, n_left: int
 ) -> Iterator[Markup]:
     """The table bodies of the first rows with their details, within ``n_left`` bytes."""
-    for row, views, limits in rows[:_FIRST_PAGE]:
+    for row, views, limits in islice(rows, _FIRST_PAGE):
         viewed, result = row.viewed, row.viewed.result
         anchor, before = row_anchor(viewed), old.get(viewed.id or "", {})
         parts = detail_parts(viewed, row.texts, views, limits, anchor, before)
@@ -265,9 +271,10 @@ def _name(row: ViewedRow) -> str:
 
 def _status(row: ViewedRow, scores: Sequence[AnyScore]) -> RowStatus:
     """``unmeasured`` if no metric has a score."""
-    if all(one.score is None for one in scores):
-        return "unmeasured"
-    return "passed" if row.result.passed else "failed"
+    for one in scores:
+        if one.score is not None:
+            return "passed" if row.result.passed else "failed"
+    return "unmeasured"
 
 
 def _rank(row: _Row) -> tuple[int, float, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
@@ -46,6 +46,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=False,
+        optimized=False,  # no template has constants to fold, and looking for them takes time
     )
     found.filters.update(
         visible=visible,
@@ -87,6 +88,11 @@ def rendered(template: str, /, **values: Any) -> Markup:
     from markupsafe import Markup
 
     return Markup(environment().get_template(template).render(values))
+
+
+def rendered_parts(template: str, /, **values: Any) -> Iterator[str]:
+    """As :func:`rendered`, part by part."""
+    return environment().get_template(template).generate(values)
 
 
 def script(*, has_rows: bool) -> str:

@@ -50,6 +50,25 @@ def test_more_items_are_asked_for_while_the_first_is_packed(
     assert list(packed_in_order(items())) == [(0, "first"), (1, "second")]
 
 
+def test_who_waits_for_the_thread_packs_what_it_has_not_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread is held until somebody else has packed an item."""
+    is_packed = threading.Event()
+
+    def packed(data: bytes) -> str:
+        if threading.current_thread().name.startswith("rag_eval_page"):
+            assert is_packed.wait(10)
+        else:
+            is_packed.set()
+        return data.decode()
+
+    monkeypatch.setattr(packing, "packed", packed)
+    found = list(packed_in_order((number, str(number).encode()) for number in range(30)))
+    assert found == [(number, str(number)) for number in range(30)]
+    assert is_packed.is_set()
+
+
 def test_few_items_wait_in_memory() -> None:
     n_asked = 0
 

@@ -28,6 +28,7 @@ from rag_eval.reports.page import row_list as sizes
 from rag_eval.reports.page.charts import WIDTH, difference_chart, score_chart, spans
 from rag_eval.reports.page.page import page_html
 from rag_eval.reports.page.passages import Window, chunk_pieces, kept_ranges, sentence_pieces
+from rag_eval.reports.page.row_data import number
 from rag_eval.reports.page.row_detail import said_without_score, without_score
 from rag_eval.reports.page.row_list import RowList, row_list, show_command
 from rag_eval.reports.page.templating import rendered
@@ -293,6 +294,19 @@ def test_numbers_are_never_rounded_to_certainty() -> None:
     assert [signed_text(x) for x in (0.5, -0.5, None)] == ["+0.500", "−0.500", "–"]
 
 
+def test_numbers_for_the_script_have_six_decimals_unless_they_would_be_shown_otherwise() -> None:
+    draw = random.Random(5)
+    values = [draw.uniform(-2, 2) for _ in range(2_000)] + [draw.uniform(-1e6, 1e6)]
+    for value in (*values, 0.0, 1.0, 1 / 3):
+        found = number(value)
+        assert found in (round(value, 6), value)
+        assert score_text(found) == score_text(value)
+    assert number(1 / 3) == 0.333333
+    assert number(0.0249999999) == 0.0249999999  # 0.02, and 0.03 with six decimals
+    assert number(1e300) == 1e300
+    assert [number(value) for value in (None, math.nan, math.inf)] == [None, None, None]
+
+
 def test_an_interval_of_too_few_rows_is_not_shown() -> None:
     assert interval_text(interval(0.5, 0.4, 0.6)) == "0.40 to 0.60"
     few = replace(interval(0.5, 0.4, 0.6), too_few=True)
@@ -364,8 +378,8 @@ def test_rows_of_a_block_are_where_the_index_says(long_view: RunView) -> None:
     whole, _ = listed(long_view)
     some, have_details = listed(long_view, budget=size_of(whole) // 2)
     starts = unpack(some.index)["blocks"]
-    for number, begin in enumerate(starts):
-        for place, detail in enumerate(unpack(some.blocks[number])):
+    for n_before, begin in enumerate(starts):
+        for place, detail in enumerate(unpack(some.blocks[n_before])):
             row = some.rows[begin + place]
             assert have_details[begin + place]
             (first, _), text = detail[5], row.result.sample["contexts"][0]
