@@ -29,6 +29,8 @@ cdef enum:
     # Kernels count the bytes of a token in 32 bits.
     MAX_TEXT_BYTES = 0x7FFFFF00
     ASCII = 0
+    # Copying less takes less time than to wait for the GIL again.
+    LARGE_BYTES = 1 << 22
 
 
 cdef struct string_t:
@@ -96,8 +98,11 @@ def pack(list texts, offset_t[::1] offsets):
         packed = new_bytes(NULL, room)
         offsets[0] = offsets[n] = i = 0
         while True:
-            with nogil:
+            if room < LARGE_BYTES:
                 i = encode_from(strings, n, i, offsets, <uint8_t*> bytes_of(packed), room)
+            else:
+                with nogil:
+                    i = encode_from(strings, n, i, offsets, <uint8_t*> bytes_of(packed), room)
             if i == n:
                 break
             if offsets[i] + most_bytes(&strings[i]) <= room:

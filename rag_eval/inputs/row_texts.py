@@ -9,8 +9,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import accumulate, chain, islice
-from operator import is_not
+from itertools import accumulate, chain, islice, repeat
+from operator import contains, is_not, itemgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -164,21 +164,23 @@ def _read_plain(texts: RowTexts) -> bool:
     """
     needs = texts.needs
     rows: list[dict[str, Any]] = texts.rows  # type: ignore[assignment]  # checked by the caller
-    lists = [row.get("contexts") for row in rows] if needs.contexts else []
+    lists = _values(rows, "contexts") if needs.contexts else []
     truth = _spelling_of_truths(rows) if needs.ground_truth else ""
     if truth is None or not set(map(type, lists)) <= {list}:
         return False
     if needs.question:
-        texts.question = [row.get("question") for row in rows]  # type: ignore[misc]
+        texts.question = _values(rows, "question")
     if needs.answer:
-        texts.answer = [row.get("answer") for row in rows]  # type: ignore[misc]
+        texts.answer = _values(rows, "answer")
     if needs.ground_truth:
-        texts.ground_truth = [row.get(truth) or "" for row in rows]
-        if any(type(text) is not str or text[:1] == "[" for text in texts.ground_truth):
+        texts.ground_truth = [text or "" for text in _values(rows, truth)]
+        if set(map(type, texts.ground_truth)) != {str} or "[" in {
+            text[:1] for text in texts.ground_truth
+        }:
             texts.question, texts.answer, texts.ground_truth = [], [], []
             return False
-    texts.contexts = list(chain.from_iterable(lists))  # type: ignore[arg-type]
-    texts.row_contexts += accumulate(map(len, lists))  # type: ignore[arg-type]
+    texts.contexts = list(chain.from_iterable(lists))
+    texts.row_contexts += accumulate(map(len, lists))
     return True
 
 
@@ -190,7 +192,7 @@ def _read_plain_grounded(texts: RowTexts) -> bool:
         return False  # a row by itself is read sooner than its columns are set up
 
     def values(name: str) -> list[Any]:
-        return [row.get(name) for row in rows] if getattr(needs, name) else [None] * len(rows)
+        return _values(rows, name) if getattr(needs, name) else [None] * len(rows)
 
     question, answer, lists = values("question"), values("answer"), values("contexts")
     if not set(map(type, lists)) <= {list, NoneType}:
@@ -218,10 +220,18 @@ def _read_plain_grounded(texts: RowTexts) -> bool:
     return True
 
 
+def _values(rows: list[dict[str, Any]], name: str) -> list[Any]:
+    """A field of some rows, None where it is missing."""
+    try:
+        return list(map(itemgetter(name), rows))  # in half the time of ``get``
+    except KeyError:
+        return [row.get(name) for row in rows]
+
+
 def _spelling_of_truths(rows: list[dict[str, Any]]) -> str | None:
     """The key of the ground truth in some rows; None if they have both."""
     both = ("groundTruth", "ground_truth")
-    found = [name for name in both if any(name in row for row in rows)]
+    found = [name for name in both if any(map(contains, rows, repeat(name)))]
     return None if len(found) > 1 else (found or both)[0]
 
 
@@ -230,7 +240,7 @@ def _plain_truths(rows: list[dict[str, Any]]) -> list[Sequence[str]] | None:
     spelling = _spelling_of_truths(rows)
     if spelling is None:
         return None
-    found = [row.get(spelling) for row in rows]
+    found = _values(rows, spelling)
     return [
         (truth,) if type(truth) is str and truth and truth[0] != "[" else _acceptable(truth)
         for truth in found

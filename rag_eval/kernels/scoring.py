@@ -23,7 +23,7 @@ from rag_eval.kernels.settings import (
 )
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_NUMBERS
 from rag_eval.metrics.seven import OVERLAP_METRICS
-from rag_eval.plumbing.interrupts import interruptible
+from rag_eval.plumbing.interrupts import in_main_thread, interruptible
 from rag_eval.samples import MetricId, NullReason
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -192,7 +192,9 @@ def _scored(
     shape = (batch.n_rows, len(metrics))
     scores, reasons = np.empty(shape), np.empty(shape, np.uint8)
     found: list[Any] = []
-    for begin, end, is_long in _steps(batch, 0, batch.n_rows):
+    # Other threads handle no signals: each further call would only wait for the GIL once more.
+    steps = _steps(batch, 0, batch.n_rows) if in_main_thread() else [(0, batch.n_rows, False)]
+    for begin, end, is_long in steps:
         rows = (hash_seed(), begin, end, scores, reasons)
         found.append(interruptible(is_long, kernel, *arguments, *rows, *filled))
     return (scores, reasons), found

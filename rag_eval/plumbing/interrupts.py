@@ -33,7 +33,7 @@ def deferred_interrupts() -> Iterator[None]:
     signal that is ignored, that ends the process at once, or whose handler was not set from Python
     and could not be put back.
     """
-    if not _in_main_thread():
+    if not in_main_thread():
         yield
         return
     # Nested, so that the second block ends even if the end of the first raises.
@@ -108,7 +108,7 @@ class Termination:
 
         Where it is ignored, or somebody's handler waits for it, that stays so.
         """
-        if not _in_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        if not in_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
             yield
             return
         signal.signal(signal.SIGTERM, self._interrupt)
@@ -122,7 +122,8 @@ class Termination:
         raise KeyboardInterrupt
 
 
-def _in_main_thread() -> bool:
+def in_main_thread() -> bool:
+    """Whether this is the thread in which Python handles signals."""
     return threading.current_thread() is threading.main_thread()
 
 
@@ -170,7 +171,7 @@ def interruptible(may_take_long: bool, kernel: Callable[..., _T], *arguments: An
     a handler raises there sets the flag. Calls in other threads obey the flag of their run.
     """
     flag = _current() or StopFlag()
-    if not may_take_long or threading.current_thread() is not threading.main_thread():
+    if not may_take_long or not in_main_thread():
         return kernel(*arguments, flag.memory)
     found: list[_T] = []
     failed: list[BaseException] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +13,10 @@ from rag_eval import evaluate_batch
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels import scoring
-from rag_eval.kernels.settings import OverlapSettings
+from rag_eval.kernels.settings import GroundedSettings, OverlapSettings, Settings
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.plumbing.interrupts import interruptible
+from rag_eval.samples import Profile
 
 ROWS = [
     {
@@ -72,7 +74,29 @@ def test_ranges_are_all_rows_in_order_and_only_single_rows_take_long(
     assert all(left[1] == right[0] for left, right in pairwise(steps))
     assert all(end == begin + 1 for begin, end, is_long in steps if is_long)
     assert {is_long for _, _, is_long in steps} == {True, False}
+    with ThreadPoolExecutor(1) as pool:  # a thread that handles no signals
+        assert pool.submit(ranges).result() == [(0, batch.n_rows, False)]
     assert scoring.may_take_long(batch)
     assert not scoring.may_take_long(batch, 0)
     monkeypatch.setattr(scoring, "_QUICK_PAIRS", 1)
     assert ranges() == [(row, row + 1, True) for row in range(30)]
+
+
+@pytest.mark.parametrize("explains", [False, True])
+def test_rows_without_contexts_are_ended_too(
+    monkeypatch: pytest.MonkeyPatch, explains: bool
+) -> None:
+    """A thread's range may have any number of them."""
+    rows = [{**row, "contexts": []} for row in ROWS]
+    score = scoring.explained_batch if explains else scoring.score_batch
+    profiles: dict[Profile, Settings] = {
+        "overlap": OverlapSettings(),
+        "grounded": GroundedSettings(),
+    }
+    monkeypatch.setattr(
+        scoring, "interruptible", lambda _, kernel, *given: kernel(*given, bytearray(b"!"))
+    )
+    for profile, settings in profiles.items():
+        batch = read_rows(rows, 0, FieldNeeds.of(METRIC_IDS, profile)).pack()
+        with pytest.raises(InterruptedError):
+            score(batch, settings, np.arange(len(METRIC_IDS)))
