@@ -97,6 +97,6 @@ def test_rows_without_contexts_are_ended_too(
         scoring, "interruptible", lambda _, kernel, *given: kernel(*given, bytearray(b"!"))
     )
     for profile, settings in profiles.items():
-        batch = read_rows(rows, 0, FieldNeeds.of(METRIC_IDS, profile)).pack()
+        batch = read_rows([*rows], 0, FieldNeeds.of(METRIC_IDS, profile)).pack()
         with pytest.raises(InterruptedError):
             score(batch, settings, np.arange(len(METRIC_IDS)))
