@@ -10,8 +10,8 @@ from typing import Final
 # The objects of a block of rows are dropped together, and none is in a cycle: to look for cycles as
 # often as Python does takes a tenth of a run.
 _COLLECTED: Final = (500_000, 20, 20)
-# Threads that pack a report or score a block need Python for a moment between two blocks. By
-# default each such moment is waited for as long as packing a block takes.
+# Threads that score blocks, or pack those of a report, need the GIL between two of them. By default
+# they may wait 5 ms for it each time, which is as long as packing a block takes.
 _SWITCH_SECONDS: Final = 0.0005
 
 
