@@ -19,7 +19,7 @@ import numpy.typing as npt
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import FieldNeeds, SampleLike, field_of, ground_truth_of, id_of
-from rag_eval.kernels.columns import TextColumn
+from rag_eval.kernels.columns import GIVEN_ANSWER, TextColumn
 from rag_eval.plumbing import json_text
 from rag_eval.results.digest_texts import digest_texts
 
@@ -29,6 +29,7 @@ _DIGEST_CHARACTERS: Final = 16
 # A row of a run: an edit goes unnoticed once in four billion.
 _ROW_DIGEST_BYTES: Final = 4
 _NO_CONTENT: Final = bytes(_ROW_DIGEST_BYTES)
+_EMPTY_ANSWER: Final = 1
 # The profile that keeps several ground truths of a row apart; nothing is scored.
 _NEEDS: Final = FieldNeeds(
     frozenset(),
@@ -43,12 +44,15 @@ _NEEDS: Final = FieldNeeds(
 Digests: TypeAlias = tuple[int, int, int]
 """Of a row: question and ground truths, relevant ids, answer; 0 for what is missing or unknown.
 
-The last two are CRC-32, which takes a tenth of the time and is 0 for an empty text. Relevant ids
-say which documents hold the answer. Retrieved contexts are no input: a new retriever changes them.
+The last two are CRC-32, which takes a tenth of the time. Relevant ids say which documents hold the
+answer. Retrieved contexts are no input: a new retriever changes them.
 """
 N_INPUTS: Final = 2
 """The first digests of a row are of its inputs; the last is of its answer."""
 UNKNOWN: Final[Digests] = (0, 0, 0)
+
+_Content: TypeAlias = tuple[bytes, list[bytes], bytes | None]
+"""Question, ground truths and answer of a row; None for an answer that is missing."""
 
 
 class DatasetHash:
@@ -99,7 +103,7 @@ class DatasetHash:
         digests[:, 0] = np.frombuffer(b"".join(contents), "<u4")
         if relevant_ids:
             digests[:, 1] = [_relevant_digest(found) for found in _relevant_ids(block)]
-        digests[:, 2] = [zlib.crc32(answer) for _, _, answer in rows]
+        digests[:, 2] = [_answer_digest(answer) for _, _, answer in rows]
         return names, digests
 
     def merge(self, other: DatasetHash) -> None:
@@ -148,7 +152,7 @@ def row_digests(sample: Mapping[str, Any]) -> Digests:
         content = _content_hash(question, truths).digest()[:_ROW_DIGEST_BYTES]
     relevant = sample.get("relevant_ids")
     relevant = sample.get("relevantIds") if relevant is None else relevant
-    return int.from_bytes(content, "little"), _relevant_digest(relevant), zlib.crc32(answer)
+    return int.from_bytes(content, "little"), _relevant_digest(relevant), _answer_digest(answer)
 
 
 def known_digests(
@@ -157,6 +161,11 @@ def known_digests(
     """Digests of rows as an array, shape (R, 3); None if none is known."""
     found = np.array(digests, np.uint32).reshape(-1, len(UNKNOWN))
     return found if found.any() else None
+
+
+def _answer_digest(answer: bytes | None) -> int:
+    """An empty answer is known: CRC-32 has 0 for it, which stands for a missing one."""
+    return 0 if answer is None else zlib.crc32(answer) or _EMPTY_ANSWER
 
 
 def _relevant_digest(relevant: object) -> int:
@@ -203,8 +212,8 @@ def _content_hash(question: bytes, truths: Sequence[bytes]) -> hashlib._Hash:
     return hashlib.sha256(_MARK + _encoded(question) + b"".join(map(_encoded, truths)))
 
 
-def _packed_contents(block: SampleBlock) -> list[tuple[bytes, list[bytes], bytes]]:
-    """Question, ground truths and answer of each row, as read by the kernels if possible."""
+def _packed_contents(block: SampleBlock) -> list[_Content]:
+    """The contents of each row, as read by the kernels if possible."""
     try:
         batch = block.pack(_NEEDS)
     except InputError:
@@ -213,9 +222,15 @@ def _packed_contents(block: SampleBlock) -> list[tuple[bytes, list[bytes], bytes
     assert batch.grounded is not None
     questions, truths = _texts(batch.question), _texts(batch.ground_truth)
     ends = batch.grounded.row_truths.tolist()
+    answered = (batch.grounded.given & GIVEN_ANSWER).tolist()
+    answers = zip(_texts(batch.answer), answered, strict=True)
     return [
-        (question, [text for text in truths[ends[row] : ends[row + 1]] if text], answer)
-        for row, (question, answer) in enumerate(zip(questions, _texts(batch.answer), strict=True))
+        (
+            question,
+            [text for text in truths[ends[row] : ends[row + 1]] if text],
+            answer if is_given else None,
+        )
+        for row, (question, (answer, is_given)) in enumerate(zip(questions, answers, strict=True))
     ]
 
 
@@ -226,7 +241,7 @@ def _texts(column: TextColumn) -> list[bytes]:
     return [data[begin:end] for begin, end in pairwise(ends)]
 
 
-def _sample_content(sample: SampleLike | Mapping[str, Any]) -> tuple[bytes, list[bytes], bytes]:
+def _sample_content(sample: SampleLike | Mapping[str, Any]) -> _Content:
     try:
         truth = ground_truth_of(sample)
     except ValueError:
@@ -235,7 +250,8 @@ def _sample_content(sample: SampleLike | Mapping[str, Any]) -> tuple[bytes, list
     if not isinstance(truths, (list, tuple)):
         truths = []
     texts = [_bytes(text) for text in truths if isinstance(text, str) and text]
-    return _bytes(field_of(sample, "question")), texts, _bytes(field_of(sample, "answer"))
+    answer = field_of(sample, "answer")
+    return _bytes(field_of(sample, "question")), texts, None if answer is None else _bytes(answer)
 
 
 def _bytes(text: object) -> bytes:

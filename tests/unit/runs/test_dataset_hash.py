@@ -246,6 +246,18 @@ def test_what_is_missing_is_unknown() -> None:
     assert found.tolist() == [list(UNKNOWN), list(row_digests(ROWS[0]))]
 
 
+def test_an_empty_answer_is_known_and_differs_from_any_other(tmp_path: Path) -> None:
+    rows = [{**ROWS[0], "answer": ""}, {**ROWS[1], "answer": None}, ROWS[2]]
+    wanted = [row_digests(row) for row in rows]
+    (*_, empty), (*_, missing), (*_, other) = wanted
+    assert missing == 0
+    assert 0 != empty != other
+    for suffix in (".jsonl", ".json", ".parquet"):
+        assert digests_of_file(written(tmp_path / f"d{suffix}", rows)) == wanted
+    odd = [{**rows[0], "language": 7}]
+    assert digests_of_file(written(tmp_path / "odd.jsonl", odd)) == wanted[:1]
+
+
 def test_relevant_ids_that_no_metric_reads_are_unknown(tmp_path: Path) -> None:
     rows = [{**ROWS[0], "relevant_ids": ["d1"]}]
     (block,) = Input(written(tmp_path / "d.jsonl", rows)).blocks()
