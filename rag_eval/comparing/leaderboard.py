@@ -12,7 +12,7 @@ import numpy as np
 from rag_eval.comparing.pairing import Edited
 from rag_eval.comparing.tested_changes import Slice
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import one_of, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import one_of, seed_number, whole_from_one
 from rag_eval.plumbing.extras import package
 from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.plumbing.json_text import number_or_null
@@ -44,7 +44,7 @@ class LeaderboardOptions(JsonRecord):
     def __post_init__(self) -> None:
         checked_level(self.level)
         whole_from_one(self.n_resamples, "n_resamples")
-        whole_from_zero(self.seed, "seed")
+        seed_number(self.seed)
         one_of(self.edited, "edited", ("drop", "keep"))
 
 

@@ -15,7 +15,7 @@ from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import FAMILY_RULES, FamilyRule, MetricChange, Slice
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import bounds_of
-from rag_eval.plumbing.checked_values import number, one_of, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import number, one_of, seed_number, whole_from_one
 from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.plumbing.spelling import counted
 from rag_eval.results.faces import face
@@ -48,7 +48,7 @@ class ComparisonOptions(JsonRecord):
             if not 0 < number(value, name) < 1:
                 raise InputError(f"{name} must be between 0 and 1, got {value}")
         whole_from_one(self.n_resamples, "n_resamples")
-        whole_from_zero(self.seed, "seed")
+        seed_number(self.seed)
         one_of(self.adjust, "adjust", FAMILY_RULES)
         one_of(self.edited, "edited", ("drop", "keep"))
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from rag_eval.errors import InputError, glance
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
-from rag_eval.plumbing.checked_values import is_number
+from rag_eval.plumbing.checked_values import LARGEST_SEED, is_number
 
 
 class GoldenSplit(NamedTuple):
@@ -53,6 +53,8 @@ def split_golden_dataset(
         raise InputError(f"holdout must be a number between 0 and 1, got {glance(holdout)}")
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise InputError(f"seed must be a whole number, got {glance(seed)}")
+    if abs(seed) > LARGEST_SEED:
+        raise InputError(f"seed must be at most 2**256 - 1, got {glance(seed)}")
     if by not in (None, "tags"):
         raise InputError(f"by must be 'tags' or None, got {glance(by)}")
     groups: dict[frozenset[str], list[GoldenCase]] = {}

@@ -25,7 +25,7 @@ from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.declared import declared, normalized
 from rag_eval.options.file_types import JudgeCheckOptions
 from rag_eval.options.types import EvaluateOptions
-from rag_eval.plumbing.checked_values import whole_from_one
+from rag_eval.plumbing.checked_values import seed_number, whole_from_one
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.samples import MetricId
 from rag_eval.scoring.evaluator import aevaluate_batch
@@ -116,7 +116,7 @@ def check_judge(
     if n_shuffles and asked in _ABOUT_ORDER:
         raise InputError(f"{asked} depends on the order of contexts; use n_shuffles 0 for it")
     known = normalized(options, "check_judge", JudgeCheckOptions)
-    rows = _drawn(data, whole_from_one(n_rows, "n_rows"), seed, known)
+    rows = _drawn(data, whole_from_one(n_rows, "n_rows"), seed_number(seed), known)
     asked_of_judge = declared(EvaluateOptions)
     evaluation = {name: value for name, value in known.items() if name in asked_of_judge}
     check = _Check(asked, {**evaluation, "mode": "llm"}, rows, n_shuffles, seed)

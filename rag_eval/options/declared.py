@@ -22,6 +22,7 @@ from rag_eval.plumbing.checked_values import (
     one_of,
     plain,
     positive,
+    seed_number,
     share,
     whole_from_one,
     whole_from_zero,
@@ -125,6 +126,7 @@ FROM_ZERO: Final = Kind("a number of at least 0", (int, float), "X", from_zero)
 SHARE: Final = Kind("a number from 0 to 1", (int, float), "X", share)
 WHOLE_FROM_ONE: Final = Kind("a whole number of at least 1", (int,), "N", whole_from_one)
 WHOLE_FROM_ZERO: Final = Kind("a whole number of at least 0", (int,), "N", whole_from_zero)
+SEED: Final = Kind("a whole number of at least 0", (int,), "N", seed_number)
 TEXT: Final = _typed("a string", str, "TEXT")
 SEPARATOR: Final = Kind("a non-empty string", (str,), "TEXT", _separator)
 NAMES: Final = Kind("a list of names", (list,), "NAME,…", _names)

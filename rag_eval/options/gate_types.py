@@ -7,9 +7,9 @@ from rag_eval.options.declared import (
     DIFFERENCE,
     MARGIN,
     NAMES,
+    SEED,
     SHARE,
     WHOLE_FROM_ONE,
-    WHOLE_FROM_ZERO,
     Option,
     choice,
     document,
@@ -96,7 +96,7 @@ class PairedTestOptions(TypedDict, total=False):
     ]
     seed: Annotated[
         int | None,
-        Option(WHOLE_FROM_ZERO, "Seed of the sign patterns.", default=0, noted=True),
+        Option(SEED, "Seed of the sign patterns.", default=0, noted=True),
     ]
     edited: Annotated[
         Literal["drop", "keep"] | None,

@@ -7,9 +7,12 @@ import os
 import sys
 from contextlib import suppress
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from rag_eval.errors import InputError, glance
+
+# Python writes no integer of more than 4,300 digits as text, and so not as JSON.
+LARGEST_SEED: Final = 2**256 - 1
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -52,6 +55,14 @@ def whole_from_zero(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InputError(f"{name} must be a whole number of at least 0, got {glance(value)}")
     return value
+
+
+def seed_number(value: object, name: str = "seed") -> int:
+    """``value`` as the seed of random draws, or an InputError that names it."""
+    found = whole_from_zero(value, name)
+    if found > LARGEST_SEED:
+        raise InputError(f"{name} must be at most 2**256 - 1, got {glance(value)}")
+    return found
 
 
 def thread_count(threads: int | None) -> int:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import seed_number, whole_from_one
 from rag_eval.stats.arrays import Whole
 from rag_eval.stats.intervals import checked_level
 from rag_eval.stats.resampling import drawn_places
@@ -53,7 +53,7 @@ class Resampling:
     def __post_init__(self) -> None:
         checked_level(self.level)
         whole_from_one(self.n_resamples, "n_resamples")
-        whole_from_zero(self.seed, "seed")
+        seed_number(self.seed)
 
     def places(self, n_groups: int) -> Indices:
         """The groups that each resample draws."""

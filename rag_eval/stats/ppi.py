@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import number, one_of, whole_from_zero
+from rag_eval.plumbing.checked_values import number, one_of, seed_number
 from rag_eval.plumbing.spelling import counted
 from rag_eval.stats.arrays import Floats, Whole
 from rag_eval.stats.groups import group_numbers
@@ -192,7 +192,7 @@ class _Plan:
                 )
             number(self.weight, "weight")
         checked_level(self.level)
-        whole_from_zero(self.seed, "seed")
+        seed_number(self.seed)
 
 
 def _cluster_numbers(clusters: npt.ArrayLike | None, target: Target, n_rows: int) -> Whole | None:

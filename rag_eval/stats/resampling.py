@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rag_eval._native import resampling
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import thread_count, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import seed_number, thread_count, whole_from_one
 from rag_eval.plumbing.interrupts import deferred_interrupts, result_of
 from rag_eval.stats.arrays import Floats, Whole
 
@@ -100,7 +100,7 @@ def upper_halves(words: _Words, factor: int) -> _Words:
 def _streams(n_resamples: int, seed: int, purpose: int) -> _Words:
     """Where the words of each resample begin."""
     whole_from_one(n_resamples, "n_resamples")
-    left = whole_from_zero(seed, "seed")
+    left = seed_number(seed)
     key = _word(left % 2**64, 0)
     while left := left >> 64:
         key = _word(key ^ left % 2**64, 0)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import seed_number, whole_from_one
 from rag_eval.stats.arrays import Floats, Whole
 
 LEAST_PER_STRATUM: Final = 2
@@ -232,4 +232,4 @@ def _generator(n_rows: int, n_drawn: int, seed: int) -> np.random.Generator:
     whole_from_one(n_drawn, "the number of rows to draw")
     if n_drawn > n_rows:
         raise InputError(f"cannot draw {n_drawn:,} of {n_rows:,} rows")
-    return np.random.default_rng(whole_from_zero(seed, "seed"))
+    return np.random.default_rng(seed_number(seed))

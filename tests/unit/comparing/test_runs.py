@@ -700,6 +700,7 @@ Call = Callable[[ScoredRun, ScoredRun], RunComparison]
         (lambda old, new: compare(old, new, alpha=0), "alpha must be between 0 and 1"),
         (lambda old, new: compare(old, new, n_resamples=0), "n_resamples must be"),
         (lambda old, new: compare(old, new, seed=-1), "seed must be"),
+        (lambda old, new: compare(old, new, seed=10**5000), r"seed must be at most 2\*\*256 - 1"),
         (lambda old, new: compare(old, new, epsilon=-1.0), "epsilon must be"),
         (
             lambda old, new: compare(old, new).change("mime"),

@@ -80,6 +80,8 @@ def test_a_share_is_between_0_and_1(share: float) -> None:
 def test_other_options_are_checked() -> None:
     with pytest.raises(InputError, match="seed must be a whole number"):
         split_golden_dataset(numbered(3), seed=1.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"seed must be at most 2\*\*256 - 1, got <int of 16610"):
+        split_golden_dataset(numbered(3), seed=10**5000)
     with pytest.raises(InputError, match="by must be 'tags' or None"):
         split_golden_dataset(numbered(3), by="id")  # type: ignore[arg-type]
 

@@ -91,6 +91,14 @@ def test_the_draw_follows_the_seed(data: Path) -> None:
     assert drawn(1) != drawn(2)
 
 
+def test_a_seed_that_cannot_be_is_refused_before_any_call(data: Path) -> None:
+    judge = FluentJudge()
+    for seed in (-1, 2**256):
+        with pytest.raises(InputError, match="seed must be"):
+            check_judge(data, judge=judge, seed=seed)
+    assert judge.n_calls == 0
+
+
 def test_a_metric_about_order_is_not_shuffled(data: Path) -> None:
     with pytest.raises(InputError, match="depends on the order of contexts"):
         check_judge(data, "context_precision", n_shuffles=1, judge=FluentJudge())
