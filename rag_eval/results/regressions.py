@@ -10,7 +10,7 @@ from typing import Any, Final
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.options.signature import Signature
-from rag_eval.plumbing.checked_values import number
+from rag_eval.plumbing.checked_values import number, share
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.aggregates import MetricAggregate
 from rag_eval.samples import MetricId
@@ -131,8 +131,10 @@ def _mean_and_null_rate(name: str, aggregate: object) -> tuple[float, float]:
     if isinstance(aggregate, MetricAggregate):
         return (aggregate.mean, aggregate.null_rate) if aggregate.n else (0.0, 1.0)
     found = aggregate if isinstance(aggregate, Mapping) else {}
-    mean = number(found.get("mean"), f"baseline_result: aggregates.{name}.mean")
-    return mean, found.get("nullRate", 0)
+    place = f"baseline_result: aggregates.{name}"
+    mean = number(found.get("mean"), f"{place}.mean")
+    null_rate = found.get("nullRate")
+    return mean, 0.0 if null_rate is None else share(null_rate, f"{place}.nullRate")
 
 
 def check_signatures(
