@@ -13,6 +13,7 @@ from rag_eval.gating.critical_rows import check_verdicts, critical_rows_outcome
 from rag_eval.gating.limits import (
     GateOutcome,
     bars_on_means,
+    check_can_fail,
     deciding_metrics,
     judge_failure_outcome,
     mean_outcome,
@@ -88,7 +89,7 @@ def check_guards(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
     ------
     InputError
         For a guard on a metric that the run does not have, or a pass rate for a run without
-        verdicts.
+        verdicts or one whose rows no score can fail.
     """
     found = []
     if guards.critical or guards.critical_tags:
@@ -98,6 +99,7 @@ def check_guards(run: ScoredRun, guards: Guards) -> list[GateOutcome]:
     found += _mean_guards(run, guards)
     if guards.min_pass_rate is not None:
         check_verdicts(run, "min_pass_rate")
+        check_can_fail(run.settings, "min_pass_rate (--min-pass-rate)", run.name)
         found.append(
             pass_rate_outcome(int((run.passed == 1).sum()), len(run), guards.min_pass_rate)
         )

@@ -155,12 +155,18 @@ def check_gates(
     """The outcome of every gate that was set.
 
     ``against`` holds the findings of a policy against a baseline.
+
+    Raises
+    ------
+    InputError
+        For a pass rate where no score can fail a row.
     """
     bars = {**gates.min_mean, **gates.max_mean}
     outcomes = [_mean_outcome(result, metric, bar) for metric, bar in bars.items()]
     outcomes += [regression_outcome(row, regression_threshold) for row in result.regressions or ()]
     outcomes += against
     if gates.min_pass_rate is not None:
+        check_can_fail(result.settings, "min_pass_rate (--min-pass-rate)", "the run")
         outcomes.insert(0, pass_rate_outcome(result.n_passed, result.n_rows, gates.min_pass_rate))
     if not gates.allow_missing:
         rated = gates.min_pass_rate is not None
@@ -282,6 +288,17 @@ def deciding_metrics(
     if settings.composite_threshold is not None:
         return metrics
     return [name for name in metrics if settings.thresholds.get(name) is not None]
+
+
+def check_can_fail(settings: VerdictSettings | None, gate: str, run: str) -> None:
+    """Raise an InputError that names the gate if no score can fail a row of a run."""
+    if settings is not None and settings.thresholds and not settings.can_fail:
+        metrics = list(settings.thresholds)
+        raise InputError(
+            f"{gate}: no row of {run} can fail, because no threshold is set for "
+            f"{', '.join(metrics)}. Score the rows again with one, such as --thresholds "
+            f"{metrics[0]}=0.5"
+        )
 
 
 def _mean_outcome(result: BatchSummary, metric: MetricId, bar: float) -> GateOutcome:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rag_eval.metrics.ids import COMPOSITE
+from rag_eval.metrics.ids import COMPOSITE, METRIC_IDS
 from rag_eval.metrics.registry import metric_or_column
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.json_fields import Fields
@@ -39,6 +39,14 @@ class VerdictSettings:
         """Those of a plan; a metric that is named twice has twice the weight."""
         weights = {name: plan.metrics.count(name) * one for name, one in plan.weights.items()}
         return cls(dict(plan.thresholds), weights, plan.composite_threshold)
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether a score can fail a row: by a threshold, or by a composite score of something."""
+        if any(threshold is not None for threshold in self.thresholds.values()):
+            return True
+        is_composed = any(one != 0 or name in METRIC_IDS for name, one in self.weights.items())
+        return is_composed and self.composite_threshold is not None
 
     @classmethod
     def from_dict(cls, value: object, place: str = "settings") -> VerdictSettings:

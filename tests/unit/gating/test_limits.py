@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,6 +48,14 @@ def test_with_no_gate_there_is_no_verdict() -> None:
 def test_every_sample_has_to_pass_where_that_is_asked_for() -> None:
     assert outcomes(batch(GOOD, BAD), 1) == [(False, "pass rate 0.50 (1/2) is below 1.00")]
     assert outcomes(batch(GOOD, GOOD), 1) == [(True, "pass rate 1.00 (2/2) is at least 1.00")]
+
+
+def test_a_pass_rate_is_refused_where_no_row_can_fail() -> None:
+    """Regression: such runs passed ``report`` with any rate."""
+    result = batch(GOOD, BAD, metrics="unsupported_numbers", profile="grounded")
+    with pytest.raises(InputError, match="no row of the run can fail, because no threshold is set"):
+        outcomes(result, 0.5)
+    assert outcomes(replace(result, settings=None), 0.5)[0][0]
 
 
 @every_row(

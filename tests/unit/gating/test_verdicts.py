@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.gating import Guards, NamedBaseline, gate, gate_stored, store_baselines
 from rag_eval.gating.stored import gate_against_store
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.reports.console import console_for
 from rag_eval.reports.gate import gate_markdown, print_gate
 from rag_eval.results.verdicts import NO_VERDICT
@@ -69,6 +71,19 @@ def test_pass_rate() -> None:
     unknown = scored_run("today", {"faithfulness": [0.5]})
     with pytest.raises(InputError, match="min_pass_rate: today has no row verdicts"):
         guarded(unknown, min_pass_rate=0.9)
+
+
+def test_a_pass_rate_of_rows_that_cannot_fail_is_refused() -> None:
+    """Regression: ``gate`` passed such runs, from files and from a store, with any rate."""
+    free = VerdictSettings({"ir.P@1": None, "ir.P@3": None}, {"ir.P@1": 0.0, "ir.P@3": 0.0}, 0.6)
+    with pytest.raises(
+        InputError,
+        match=r"^min_pass_rate .*no row of today can fail, because no threshold is set for ir.P@1, "
+        r"ir.P@3. .*--thresholds ir.P@1=0.5",
+    ):
+        guarded(ten(settings=free), min_pass_rate=0.9)
+    bound = replace(free, thresholds={"ir.P@1": 0.5, "ir.P@3": None})
+    assert guarded(ten(settings=bound), min_pass_rate=0.9)[0]
 
 
 def test_null_rates() -> None:

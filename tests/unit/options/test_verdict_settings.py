@@ -53,6 +53,29 @@ def test_what_differs_is_named(
     assert found.threshold_differences(usual) == thresholds
 
 
+@every_row(
+    ("metrics", "options"),
+    [
+        (["faithfulness"], {}),
+        (["faithfulness"], {"profile": "grounded"}),
+        (["faithfulness"], {"composite_weights": {"faithfulness": 0}}),
+        (["context_precision"], {"profile": "grounded"}),
+        (["context_precision"], {"profile": "grounded", "composite_threshold": 0.5}),
+        (["unsupported_numbers"], {"profile": "grounded"}),
+        (["unsupported_numbers"], {"profile": "grounded", "composite_threshold": 0.5}),
+        (["ir.P@1"], {}),
+        (["ir.P@1"], {"thresholds": {"ir.P@1": 0.5}}),
+        (["ir.P@1"], {"composite_weights": {"ir.P@1": 1}}),
+    ],
+)
+def test_what_can_fail_a_row_is_known_as_before_the_run(
+    metrics: list[str], options: dict[str, Any]
+) -> None:
+    plan = make_plan(metrics, options)
+    found = VerdictSettings.from_dict(VerdictSettings.of(plan).to_dict())
+    assert found.can_fail == plan.can_fail
+
+
 def test_no_threshold_is_named_none() -> None:
     free = VerdictSettings({"faithfulness": None}, {"faithfulness": 1.0}, None)
     bound = VerdictSettings({"faithfulness": 0.5}, {"faithfulness": 1.0}, None)
