@@ -93,6 +93,18 @@ def whole_number(largest: int) -> Kind:
     return Kind("a whole number", (int,), "N", check)
 
 
+@cache
+def whole_from_one_to(largest: int) -> Kind:
+    """A whole number of at least 1, bounded."""
+
+    def check(value: Any, name: str) -> int:
+        if whole_from_one(value, name) > largest:
+            raise InputError(f"{name} must be at most {largest:,}, got {glance(value)}")
+        return int(value)
+
+    return Kind(f"a whole number from 1 to {largest:,}", (int,), "N", check)
+
+
 def _typed(words: str, in_toml: type, metavar: str = "", *more: type) -> Kind:
     """Any value of a type, or of more types in Python."""
 

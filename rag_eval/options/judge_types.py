@@ -24,6 +24,7 @@ from rag_eval.options.declared import (
     choice,
     declared,
     document,
+    whole_from_one_to,
     whole_number,
 )
 from rag_eval.plumbing.checked_values import share
@@ -270,7 +271,12 @@ class JudgeOptions(TypedDict, total=False):
     ]
     concurrency: Annotated[
         int | None,
-        Option(WHOLE_FROM_ONE, "Maximum judge calls in flight.", default=_LIMITS.concurrency),
+        Option(
+            # Each call in flight takes about 1 KB, and its connection more.
+            whole_from_one_to(largest=10_000),
+            "Maximum judge calls in flight.",
+            default=_LIMITS.concurrency,
+        ),
     ]
     call_timeout_s: Annotated[
         float | None,

@@ -129,7 +129,8 @@ class BlockJudge:
         rows: list[JudgedRowScores] = [{} for _ in range(len(block.scores))]
         self.n_done += int((~reasons.any(axis=1)).sum())
         jobs = with_end(self._jobs(block, reasons, rows), on_drained)
-        await run_jobs(jobs, rows_at_once(self._judging))
+        # One more than there are rows notices that the last has begun.
+        await run_jobs(jobs, min(rows_at_once(self._judging), len(rows) + 1))
         return self._assembled(block, rows)
 
     def _reasons(self, block: ScoredBlock) -> npt.NDArray[np.uint8]:

@@ -46,6 +46,12 @@ def test_limits_are_read_from_options() -> None:
     [
         ("concurrency", 0, "concurrency must be a whole number of at least 1, got 0"),
         ("concurrency", True, "concurrency must be a whole number of at least 1, got True"),
+        ("concurrency", 10_001, "concurrency must be at most 10,000, got 10001"),
+        (
+            "concurrency",
+            10**400,
+            "concurrency must be at most 10,000, got <int of 1329 bits>",
+        ),
         ("retries", -1, "retries must be a whole number of at least 0, got -1"),
         ("max_calls", 1.5, "max_calls must be a whole number of at least 0, got 1.5"),
         ("call_timeout_s", 0, "call_timeout_s must be above 0, got 0"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import pytest
 
 import rag_eval
 from rag_eval.errors import InputError
+from rag_eval.judge.loop_thread import Job, run_jobs
 from rag_eval.judge.replies import JudgeReply, Tally
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.results.judged import JudgedScore
 from rag_eval.samples import EvalSample, NullReason
+from rag_eval.scoring import judged_rows
 from rag_eval.scoring.judgements import OneJudgement, combined
 from tests.fluent_judge import FluentJudge, read_prompt
 from tests.judging import reply_with
@@ -126,6 +129,20 @@ def test_the_callers_threshold_says_what_is_flaky() -> None:
     )
     found = [row.metrics.faithfulness.judged for row in (usual, strict)]
     assert [row is not None and row.flaky for row in found] == [False, True]
+
+
+def test_few_rows_have_few_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: one row had a worker for each call that could be in flight."""
+    widths = []
+
+    async def noted(jobs: Iterator[Job], width: int) -> None:
+        widths.append(width)
+        await run_jobs(jobs, width)
+
+    monkeypatch.setattr(judged_rows, "run_jobs", noted)
+    options: dict[str, Any] = {"mode": "llm", "judge": FluentJudge(), "concurrency": 9_000}
+    assert rag_eval.evaluate_batch([SAMPLE] * 2, ["faithfulness"], **options).n_rows == 2
+    assert widths == [3]
 
 
 # --------------------------------------------------------------------------- what a reader gets
