@@ -245,7 +245,7 @@ cdef inline int score_others(grounded_work_t* work, const grounded_columns_t* co
 cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* columns,
                           const bint* wants, int64_t row, opened_t* opened) noexcept nogil:
     """All requested metrics of one row into the workspace; 0, or -1 if it was ended early."""
-    # Here for rows without contexts, which may be many.
+    # Contexts look at the flag, too; a block may have many rows without any.
     if is_stopped(work.claims.stop) or score_held(work, columns, wants, row, opened):
         return -1
     return score_others(work, columns, wants, row, opened)

@@ -332,7 +332,7 @@ cdef inline int score_row(workspace_t* work, const columns_t* columns, const opt
     # Few n-grams need a number, those of the short texts: their table begins small, and doubles.
     if clear_vocabulary(&work.vocabulary, n_slots) or clear_grams(&work.grams, n_slots // 8):
         return -1
-    # Here for rows without contexts, which may be many.
+    # Contexts look at the flag, too; a block may have many rows without any.
     if is_stopped(work.stop):
         return -1
     if cut_short_texts(work, columns, options, row):

@@ -17,10 +17,11 @@ _SWITCH_SECONDS: Final = 0.0005
 
 def main() -> None:
     """Run the ``rag-eval`` command, which has the process to itself."""
-    gc.set_threshold(*_COLLECTED)
-    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
+        gc.set_threshold(*_COLLECTED)
+        sys.setswitchinterval(_SWITCH_SECONDS)
         from rag_eval.cli.program import program
+        from rag_eval.cli.user_code import has_run
     except KeyboardInterrupt:
         sys.exit(130)
     try:
@@ -30,6 +31,8 @@ def main() -> None:
             # One more signal, while Python ends, would make another code of it.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
-        # Python would look through all objects for cycles before it ends.
-        gc.freeze()
+        # Python would look through all objects for cycles before it ends. Ours need no end, but a
+        # user's may have to write what they hold.
+        if not has_run():
+            gc.freeze()
         raise

@@ -7,9 +7,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from rag_eval.errors import InputError, glance, suggestion
+
+_LOADED: Final[set[str]] = set()
+
+
+def has_run() -> bool:
+    """Whether a module of the user was imported, or was about to be."""
+    return bool(_LOADED)
 
 
 def imported(name: str, flag: str) -> ModuleType:
@@ -29,6 +36,7 @@ def imported(name: str, flag: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+    _LOADED.add(name)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

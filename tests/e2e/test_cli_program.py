@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from inspect import cleandoc
@@ -115,6 +116,22 @@ def test_python_ends_without_a_last_search_for_cycles() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "True"
+
+
+def test_what_a_module_of_the_user_holds_is_written_at_the_end(tmp_path: Path) -> None:
+    """Objects that hold each other are only found by that search."""
+    code = (
+        "class Log:\n"
+        "    def __init__(self):\n"
+        "        self.file, self.itself = open('log.txt', 'w'), self\n"
+        "        self.file.write('written')\n"
+        "LOG = Log()\n"
+    )
+    (tmp_path / "own_log.py").write_text(code)
+    command = [sys.executable, "-m", "rag_eval", "--import", "own_log", "metrics", "faithfulness"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True)
+    assert (tmp_path / "log.txt").read_text() == "written"
 
 
 def test_emoji_are_found_again_after_the_help(monkeypatch: pytest.MonkeyPatch) -> None:

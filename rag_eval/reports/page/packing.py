@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from rag_eval.plumbing.interrupts import deferred_interrupts, result_of
+from rag_eval.plumbing.interrupts import deferred_interrupts, result_of, uninterrupted
 from rag_eval.reports.page.templating import trusted
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ class _Packing:
 
     @property
     def is_done(self) -> bool:
-        return self._made is not None or self._future.done()
+        return self._made is not None or uninterrupted(self._future.done)
 
     def took_over(self) -> bool:
         """Pack it here, unless the thread has begun with it; whether that was done."""
-        if self._made is not None or not self._future.cancel():
+        if self._made is not None or not uninterrupted(self._future.cancel):
             return False
         self._made = packed(self._data)
         return True
@@ -56,9 +56,9 @@ def packed_in_order(
 ) -> Generator[tuple[_Item, Markup], None, None]:
     """Each item with its data packed; some of those that follow are asked for meanwhile.
 
-    Packing needs no GIL. One thread does it; who waits for it helps, since long texts take longer
-    to pack than to write as JSON. With a thread more, three would share the cores of a small
-    machine, and the one that writes JSON would get less of them.
+    Packing needs no GIL. One thread does it, and whoever would wait for that thread packs an item
+    too, since long texts take longer to pack than to write as JSON. With one more thread, three
+    would share the cores of a small machine, and the one that writes JSON would get less of them.
     """
     pool = ThreadPoolExecutor(1, thread_name_prefix="rag_eval_page")
     pending: deque[tuple[_Item, _Packing]] = deque()
@@ -76,7 +76,7 @@ def packed_in_order(
 
 
 def _next(pending: deque[tuple[_Item, _Packing]]) -> tuple[_Item, Markup]:
-    """The first item with its data packed; one of them is packed here while that takes time."""
+    """The first item with its data packed; until that is done, one is packed here."""
     if not pending[0][1].is_done:
         for _, packing in pending:
             if packing.took_over():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.metrics.ids import COMPOSITE
@@ -123,18 +124,18 @@ def row_list(
     with closing(packed_in_order(chain([(_KEYS, found)], details.blocks_of(every)))) as parts:
         _, keys = next(parts)
         details.n_left -= len(keys)
-        first: list[_Opened] = []
-        bodies = _bodies(first, metrics, olds, reserved)
-        made: list[Markup] = []
-        for rows_of_page in details.add(parts):
-            first += rows_of_page
-            made += islice(bodies, 1)  # packing goes on meanwhile
-        made += bodies
+        bodies, waiting = _Bodies(metrics, olds, reserved), deque[_Opened]()
+        for first in details.add(parts):
+            waiting += first
+            if waiting:
+                bodies.add(waiting.popleft())  # packing goes on meanwhile
+        for opened in waiting:
+            bodies.add(opened)
     places = sorted({*range(len(every))} - set(details.places))
     closed = {place: show_command(every[place].viewed) for place in places}
     return RowList(
         rows=tuple(row.viewed for row in every),
-        bodies=made,
+        bodies=bodies.made,
         keys=keys,
         index=packed(encoded({"blocks": details.starts, "closed": closed})),
         blocks=details.blocks,
@@ -196,7 +197,10 @@ class _Details:
                 yield (begin, block), _joined(parts)
 
     def add(self, blocks: Iterable[tuple[_Block, Markup]]) -> Iterator[list[_Opened]]:
-        """Take packed blocks; for each its rows of the first page, up to one that has no room."""
+        """Take packed blocks; for each, those of its rows that belong to the first page.
+
+        None belongs there from a block on that found no room.
+        """
         n_first = 0
         for (begin, rows), block in blocks:
             if self.n_left <= 0 and begin % _BLOCK_ROWS == 0:
@@ -236,32 +240,49 @@ def _joined(rows: Sequence[bytes]) -> bytes:
     return b"[%b]" % b",".join(rows)
 
 
-def _bodies(
-    rows: Sequence[_Opened], metrics: Sequence[MetricId], old: OldScores, n_left: int
-) -> Iterator[Markup]:
-    """The table bodies of the first rows with their details, within ``n_left`` bytes."""
-    for row, views, limits in islice(rows, _FIRST_PAGE):
+@dataclass(slots=True)
+class _Bodies:
+    """Makes table bodies of the first rows, with their details.
+
+    Attributes
+    ----------
+    n_left : int
+        Bytes of details; below 0 once a row has found no room, and none is made from then on.
+    """
+
+    metrics: Sequence[MetricId]
+    old: OldScores
+    n_left: int
+    made: list[Markup] = field(default_factory=list)
+
+    def add(self, opened: _Opened) -> None:
+        """The body of the next row, if there is room for it."""
+        if self.n_left < 0 or len(self.made) == _FIRST_PAGE:
+            return
+        row, views, limits = opened
         viewed, result = row.viewed, row.viewed.result
-        anchor, before = row_anchor(viewed), old.get(viewed.id or "", {})
+        anchor, before = row_anchor(viewed), self.old.get(viewed.id or "", {})
         parts = detail_parts(viewed, row.texts, views, limits, anchor, before)
         detail = rendered("row_detail.html.j2", limits=limits, **parts)
-        n_left -= len(detail)
-        if n_left < 0:
-            break
-        yield rendered(
-            "row.html.j2",
-            row=viewed,
-            name=_name(viewed),
-            anchor=anchor,
-            question=row.texts.question,
-            answer=row.texts.answer,
-            cells=[(name, result.metrics.get(name)) for name in metrics],
-            null_text=null_text,
-            status=row.status,
-            has_change=bool(old),
-            change=row.change,
-            detail=detail,
-            n_columns=len(metrics) + 5 + bool(old),
+        self.n_left -= len(detail)
+        if self.n_left < 0:
+            return
+        self.made.append(
+            rendered(
+                "row.html.j2",
+                row=viewed,
+                name=_name(viewed),
+                anchor=anchor,
+                question=row.texts.question,
+                answer=row.texts.answer,
+                cells=[(name, result.metrics.get(name)) for name in self.metrics],
+                null_text=null_text,
+                status=row.status,
+                has_change=bool(self.old),
+                change=row.change,
+                detail=detail,
+                n_columns=len(self.metrics) + 5 + bool(self.old),
+            )
         )
 
 

@@ -72,6 +72,6 @@ def test_what_is_no_string_is_named_by_its_place(index: int) -> None:
     assert raised.value.args == (index,)
 
 
-def test_many_megabytes_are_copied_without_the_gil_to_the_same_bytes() -> None:
+def test_many_megabytes_are_copied_to_the_same_bytes() -> None:
     texts = ["é" * 3_000_000, "plain " * 400_000, "\ud800", "字" * 900_000, ""]
     assert packed(texts) == [text.encode("utf-8", "surrogatepass") for text in texts]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import signal
 import threading
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import pytest
 
 from rag_eval.reports.page import packing
 from rag_eval.reports.page.packing import packed_in_order
+from tests.tables import every_row
 
 
 def unpacked(text: str) -> bytes:
@@ -66,7 +69,6 @@ def test_who_waits_for_the_thread_packs_what_it_has_not_begun(
     monkeypatch.setattr(packing, "packed", packed)
     found = list(packed_in_order((number, str(number).encode()) for number in range(30)))
     assert found == [(number, str(number)) for number in range(30)]
-    assert is_packed.is_set()
 
 
 def test_few_items_wait_in_memory() -> None:
@@ -95,4 +97,27 @@ def test_no_thread_outlives_the_end_or_a_failure() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         list(packed_in_order(failing()))
+    assert own_threads() == []
+
+
+@every_row("name", ["done", "cancel"])
+def test_ctrl_c_waits_until_a_future_has_unlocked_its_lock(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Otherwise the thread that packs would wait for that lock, and the end for the thread."""
+    real = getattr(Future, name)
+    went_on: list[bool] = []
+
+    def interrupted(future: Future[str]) -> bool:
+        if not went_on:
+            signal.raise_signal(signal.SIGINT)
+            went_on.append(True)
+        found: bool = real(future)
+        return found
+
+    monkeypatch.setattr(Future, "done", lambda future: False)  # so that there is one to cancel
+    monkeypatch.setattr(Future, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(packed_in_order((number, b"data") for number in range(30)))
+    assert went_on
     assert own_threads() == []
