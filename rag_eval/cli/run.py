@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -114,7 +115,10 @@ def run_command(data: str, **flags: Any) -> int:
             report, failure = error.report, error
     # Before anything is printed: a reader of stdout that has seen enough ends the command.
     if report.view is not None:
-        files.write(replace(report.view, command=this_command()))
+        try:
+            files.write(replace(report.view, command=this_command()))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(*_what_is_left(report)) from None
         if not quiet:
             print_written(files)
             print_unknown_slices(report.view)
@@ -128,6 +132,15 @@ def run_command(data: str, **flags: Any) -> int:
     if failure is not None:
         raise failure
     return exit_code(report.interrupted, report.unavailable, report.result, report.passed)
+
+
+def _what_is_left(report: RunReport) -> Iterator[str]:
+    """What a run has written before its reports, in one line; nothing if that is nothing."""
+    kept = [] if report.written is None else [f"wrote {report.written}"]
+    if report.run_id is not None:
+        kept.append(f"saved in the store as {report.run_id}")
+    if kept:
+        yield f"{', '.join(kept)}; not all reports were written"
 
 
 def _print_row(row: bytes) -> None:

@@ -139,6 +139,29 @@ def test_ctrl_c_writes_what_there_is_beside_the_old_result(endless: Path, name: 
     )
 
 
+# Ctrl-C while the page is made.
+PAGE = """
+from rag_eval.cli import main
+from rag_eval.reports.page import page
+
+def write_page(view, path):
+    raise KeyboardInterrupt
+
+page.write_page = write_page
+main()
+"""
+
+
+def test_ctrl_c_while_reports_are_made_tells_what_is_there(good: Path) -> None:
+    result, page = good.with_name("o.json"), good.with_name("o.html")
+    done = run_warm("run", good, "--quiet", "--output", result, "--html", page, code=PAGE)
+    text = f"interrupted; wrote {result}; not all reports were written"
+    assert (done.returncode, done.stderr.decode().strip()) == (130, text)
+    assert json.loads(result.read_bytes())["results"]
+    done = run_warm("run", good, "--quiet", "--html", page, code=PAGE)
+    assert (done.returncode, done.stderr.strip()) == (130, b"interrupted; nothing was written")
+
+
 def test_ctrl_c_before_the_first_row(endless: Path) -> None:
     code, out, err = interrupted(endless, 0, "--output", endless.parent / "o.json")
     assert (code, out) == (130, b"")
