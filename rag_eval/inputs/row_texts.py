@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, chain, repeat
 from operator import contains, is_not, itemgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.errors import InputError, near_name
+from rag_eval.errors import InputError
 from rag_eval.inputs.samples import (
-    TEXT_FIELDS,
     FieldNeeds,
     SampleError,
     SampleLike,
@@ -37,15 +36,11 @@ from rag_eval.kernels.columns import (
 )
 from rag_eval.kernels.languages import language_code
 from rag_eval.kernels.settings import DETECT, language_number
-from rag_eval.plumbing.spelling import counted
 from rag_eval.samples import EvalSample
 
 if TYPE_CHECKING:
     from rag_eval.inputs.blocks import FileOrigin
 
-_OTHER_FIELDS: Final = frozenset({"id", "metadata", "language", "groundTruth"})
-_MOST_NAMED: Final = 5
-_LONGEST_NAMED: Final = 40
 _ROW_FIELDS: Final = ("question", "answer", "ground_truth")  # one text a row
 
 
@@ -363,9 +358,9 @@ def _contexts(sample: SampleLike, contexts: Any, needs: FieldNeeds) -> Iterable[
     if not needs.reads("contexts", sample):
         return ()
     if contexts is None:
-        raise _FieldError(
-            f"contexts is missing{_near(sample, 'contexts') or '; it must be a list of strings'}"
-        )
+        from rag_eval.inputs.field_faults import missing_field
+
+        raise _FieldError(missing_field(sample, "contexts", "a list of strings"))
     return _listed(contexts)
 
 
@@ -382,41 +377,6 @@ def _listed(contexts: Any) -> Sequence[str]:
     if isinstance(texts, str):
         raise _FieldError(UNREADABLE)
     raise _FieldError(f"contexts must be a list of strings, got {type(contexts).__name__}")
-
-
-_OR_MAP: Final = ", or map it in all rows: "
-_TO_MAP: Final = "; to use another field: "
-
-
-def without_mapping(text: str) -> str:
-    """A message without its hint at the option that maps fields."""
-    for hint in (_OR_MAP, _TO_MAP):
-        before, found, _ = text.partition(hint)
-        if found:
-            return before
-    return text
-
-
-def _near(sample: SampleLike, name: str) -> str:
-    """A hint at a field of the sample whose name is nearly right."""
-    if not isinstance(sample, Mapping):
-        return ""
-    unknown = [key for key in sample if isinstance(key, str) and key not in TEXT_FIELDS]
-    near = near_name(name, unknown)
-    if near is not None:
-        return (
-            f". Did you mean the field {near!r}? Rename it to {name!r}{_OR_MAP}"
-            f"--map {name}={near} (in Python: mapping={{{name!r}: {near!r}}})"
-        )
-    strange = [key for key in unknown if key not in _OTHER_FIELDS]
-    # Many strange fields are those of a scorer or of another tool, and tell nothing.
-    if not strange or len(strange) > _MOST_NAMED:
-        return ""
-    named = ", ".join(repr(key[:_LONGEST_NAMED]) for key in strange)
-    return (
-        f". The row has {named}{_TO_MAP}--map {name}=FIELD (in Python: "
-        f"mapping={{{name!r}: 'FIELD'}})"
-    )
 
 
 # ---------------------------------------------------------------------------------------- packing
@@ -458,23 +418,6 @@ def _unread_text(texts: RowTexts, index: int) -> str:
 
 
 def _raise_bad_text(texts: RowTexts, index: int, name: str, value: object) -> NoReturn:
-    raise SampleError(texts.name(index), _text_fault(texts.rows[index], name, value))
+    from rag_eval.inputs.field_faults import text_fault
 
-
-def _text_fault(sample: SampleLike, name: str, value: object) -> str:
-    if isinstance(value, str):
-        return f"{name} is too long: {len(value):,} characters, 2 GiB and more"
-    if value is None and "[" not in name:
-        return f"{name} is missing{_near(sample, name) or '; it must be a string'}"
-    if name == "ground_truth" and isinstance(value, (list, tuple)):
-        return (
-            f"ground_truth is a list of {counted(len(value), 'text')}, but the overlap profile "
-            "takes a single text; --profile grounded uses the best match"
-        )
-    if isinstance(value, Mapping) and name.startswith("contexts["):
-        keys = ", ".join(islice((repr(key) for key in value if isinstance(key, str)), _MOST_NAMED))
-        return (
-            f"{name} must be a string, got dict with {keys or 'no keys'}; to name the key that "
-            "holds the text: --map 'contexts=contexts[].KEY'"
-        )
-    return f"{name} must be a string, got {type(value).__name__}"
+    raise SampleError(texts.name(index), text_fault(texts.rows[index], name, value))

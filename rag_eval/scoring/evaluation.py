@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputError
-from rag_eval.inputs.row_texts import read_rows, without_mapping
+from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds, SampleLike, has_our_names, how_to_convert
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import SampleBatch
@@ -200,6 +200,8 @@ def _packed(sample: SampleLike, plan: Plan) -> SampleBatch:
     try:
         return read_rows([sample], 0, needs).pack()
     except InputError as error:
+        from rag_eval.inputs.field_faults import without_mapping
+
         # One sample needs no number, and has no option that maps fields.
         text = without_mapping(str(error)).replace("sample 0", "sample", 1)
         if how := how_to_convert(sample):
