@@ -786,8 +786,8 @@ def test_flags_that_went_work_and_name_what_came_in_their_place(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('concurrency = "4"', "concurrency must be a whole number of at least 1, got '4'"),
-        ("concurrency = true", "concurrency must be a whole number of at least 1, got True"),
+        ('concurrency = "4"', "concurrency must be a whole number from 1 to 10,000, got '4'"),
+        ("concurrency = true", "concurrency must be a whole number from 1 to 10,000, got True"),
         ("budget_usd = [1]", "budget_usd must be a number"),
         ("prices = {}", "prices must be a file name"),
         ("mode = 1", "mode must be a string"),
