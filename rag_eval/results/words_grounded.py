@@ -95,9 +95,13 @@ class RowFacts:
     has_fitted_weights: bool
     quotes: bool = True
 
-    @cached_property
+    @property
     def answer_evidence(self) -> _Claims:
         """That of faithfulness and of hallucination_rate."""
+        return self._answer_claims if self.quotes else _NO_CLAIMS
+
+    @cached_property
+    def _answer_claims(self) -> _Claims:
         return self.claims(self.details.answer, self.answer)
 
     def claims(self, sentences: Sentences | None, text: str) -> _Claims:
@@ -214,6 +218,7 @@ def _of_sentences(metric: MetricId, claims: _Claims) -> Sequence[SaidSignal]:
 
 _NO_CLAIMS: Final = _Claims([], [])
 _PLURAL, _SEVERAL, _NULL = 1, 2, 8
+_MEASURED: Final = int(NullReason.MEASURED)  # an enumeration is hashed by Python code
 
 
 def _both(words: str, noun: str) -> tuple[str, str]:
@@ -269,7 +274,7 @@ def _words(
     metric: MetricId, facts: RowFacts, *, plural: bool = False, several: bool = False
 ) -> str:
     variant = plural * _PLURAL + several * _SEVERAL
-    return metric_words(metric, variant, NullReason.MEASURED, facts.has_fitted_weights)
+    return metric_words(metric, variant, _MEASURED, facts.has_fitted_weights)
 
 
 def signal_kind(metric: MetricId, about: int) -> SignalKind:

@@ -269,8 +269,11 @@ class LazyMetrics(ByMetric[MetricResult]):
         if row is None:
             return tuple(self._values.values())
         thresholds, metrics = row.plan.thresholds, row.plan.columns
-        found = []
-        columns = zip(metrics, row.scores.tolist(), self._passed, row.null_reasons(), strict=True)
+        found, scores = [], row.scores.tolist()
+        # Most rows have no null, and looking up the reasons takes as long as all the rest.
+        has_null = any(map(math.isnan, scores))
+        reasons = row.null_reasons() if has_null else [NullReason.MEASURED] * len(scores)
+        columns = zip(metrics, scores, self._passed, reasons, strict=True)
         for metric, score, passed, reason in columns:
             threshold = thresholds[metric]
             if math.isnan(score):

@@ -150,6 +150,11 @@ def _score(value: float) -> str:
     return f"{value:.2f}" if 0 <= value <= 1 else score_text(value)
 
 
+def _scores(values: Sequence[float]) -> list[str]:
+    # Of contexts, so nearly all are shares.
+    return [f"{one:.2f}" if 0 <= one <= 1 else score_text(one) for one in values]
+
+
 def _told(
     views: Sequence[SentenceView], contexts: Sequence[str], limits: Limits, n_shown: int
 ) -> list[Any] | None:
@@ -240,7 +245,7 @@ def _metric(
         notes,
         _clipped(without_score(found.explanation, score), 2000),
         signals[:most],
-        None if found.chunk_scores is None else [*map(_score, found.chunk_scores)],
+        None if found.chunk_scores is None else _scores(found.chunk_scores),
         _findings(found, limits, len(signals) - most)
         if found.details or found.judged is not None or len(signals) > most
         else None,
@@ -265,7 +270,7 @@ def _said_metric(
         notes,
         _clipped(said_without_score(words, values, score), 2000),
         signals[:most],
-        None if parts is None or parts[0] is None else [*map(_score, parts[0])],
+        None if parts is None or parts[0] is None else _scores(parts[0]),
         None if len(signals) <= most else _more_signals(len(signals) - most),
     )
 

@@ -34,9 +34,10 @@ OldScores: TypeAlias = Mapping[str, Mapping[str, float]]
 BUDGET: Final = 24_000_000
 """Bytes of all rows, packed."""
 
-# Rows on a page of the table; the first page is readable without scripts.
+# The first rows are readable without scripts: these many, or as many as these bytes of HTML hold.
+# They take the longest to make, and repeat what the page has as data.
 _FIRST_PAGE: Final = 100
-_FIRST_BYTES: Final = 1_500_000
+_FIRST_BYTES: Final = 1_000_000
 # Opening a row unpacks its block.
 _BLOCK_ROWS: Final = 50
 _BLOCK_BYTES: Final = 1_500_000
