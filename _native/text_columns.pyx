@@ -1,8 +1,9 @@
 """Python strings -> one UTF-8 column.
 
 The one kernel that touches Python objects: it looks at a list of strings under the GIL, and copies
-them without it. Lone surrogates are written as three bytes each, like ``surrogatepass``; a high and
-a low one side by side are one code point, as they are in JSON and in UTF-16.
+them without it where they are many megabytes. Lone surrogates are written as three bytes each, like
+``surrogatepass``; a high and a low one side by side are one code point, as they are in JSON and in
+UTF-16.
 """
 from cpython.ref cimport PyObject, Py_XDECREF
 from cpython.unicode cimport (
@@ -29,7 +30,7 @@ cdef enum:
     # Kernels count the bytes of a token in 32 bits.
     MAX_TEXT_BYTES = 0x7FFFFF00
     ASCII = 0
-    # Copying less takes less time than to wait for the GIL again.
+    # Copying fewer bytes takes less time than waiting for the GIL again.
     LARGE_BYTES = 1 << 22
 
 

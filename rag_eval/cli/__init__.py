@@ -31,8 +31,8 @@ def main() -> None:
             # One more signal, while Python ends, would make another code of it.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
-        # Python would look through all objects for cycles before it ends. Ours need no end, but a
-        # user's may have to write what they hold.
+        # Python would search all objects for cycles before it ends. Ours have nothing left to do;
+        # those of a user's module may have to write what they hold.
         if not has_run():
             gc.freeze()
         raise

@@ -23,6 +23,7 @@ from rag_eval.jobs.result_writer import ResultWriter
 from rag_eval.jobs.stream import RowStream
 from rag_eval.options.declared import declared, normalized
 from rag_eval.options.file_types import RunOptions
+from rag_eval.options.verdict_settings import VerdictSettings
 from rag_eval.results.batch import BatchSummary
 from rag_eval.samples import MetricId
 from rag_eval.scoring.loop import Sink
@@ -134,7 +135,7 @@ class _FileRun:
             options.get("max_mean"),
             allow_missing=bool(options.get("allow_missing")),
         )
-        if self._gates.min_pass_rate is not None and not plan.can_fail:
+        if self._gates.min_pass_rate is not None and not VerdictSettings.of(plan).can_fail:
             raise InputError(
                 "min_pass_rate (--min-pass-rate) counts rows that pass, but no row can fail: no "
                 f"threshold is set for {', '.join(plan.columns)}. Set one, such as "

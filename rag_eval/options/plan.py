@@ -73,13 +73,6 @@ class Plan:
             return self.columns
         return tuple(metric for metric in self.columns if not is_scorer_id(metric))
 
-    @property
-    def can_fail(self) -> bool:
-        """Whether a score can fail a row, and not only the want of any score."""
-        from rag_eval.kernels.verdicts import Need
-
-        return self.rule.need in (Need.COMPOSITE, Need.LIMITED_SCORE)
-
     @cached_property
     def rule(self) -> VerdictRule:
         """What verdicts follow from."""

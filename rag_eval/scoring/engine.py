@@ -35,7 +35,7 @@ _AHEAD: Final = 3
 # Texts of blocks that wait for an earlier one, at most, besides twice the largest of them: so many
 # are scored while one thread is busy with a giant row.
 _WAITING_BYTES: Final = 1 << 24
-# Larger than the arrays of a block of 16 rows of 700 KB, the first that is read.
+# Larger than the texts of the first block, which has 16 rows, where contexts are very long.
 _MOST_KEPT_BYTES: Final = 1 << 24
 # Time limit for scoring the rows that were read before Ctrl-C.
 _GRACE_S: Final = 1.0

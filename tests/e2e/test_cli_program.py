@@ -106,11 +106,13 @@ def brought_by_help(*names: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def test_python_ends_without_a_last_search_for_cycles() -> None:
-    """A search through all rows of a report takes longer than writing its file."""
+def test_the_command_sets_python_up_for_many_rows() -> None:
+    """Few searches for cycles, none at the end, and threads that soon get the GIL."""
     code = (
         "import atexit, gc, sys, rag_eval.cli as cli; sys.argv[1:] = ['--version']; "
-        "atexit.register(lambda: print(gc.get_freeze_count() > 0)); cli.main()"
+        "usual = gc.get_threshold()[0], sys.getswitchinterval(); atexit.register(lambda: print("
+        "gc.get_freeze_count() > 0 and gc.get_threshold()[0] > 100 * usual[0] "
+        "and sys.getswitchinterval() < usual[1] / 5)); cli.main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
+from rag_eval.kernels.verdicts import Need
 from rag_eval.options.plan import make_plan
 from rag_eval.options.verdict_settings import VerdictSettings
 from tests.tables import every_row
@@ -68,12 +69,12 @@ def test_what_differs_is_named(
         (["ir.P@1"], {"composite_weights": {"ir.P@1": 1}}),
     ],
 )
-def test_what_can_fail_a_row_is_known_as_before_the_run(
+def test_what_can_fail_a_row_follows_from_what_its_verdict_needs(
     metrics: list[str], options: dict[str, Any]
 ) -> None:
     plan = make_plan(metrics, options)
     found = VerdictSettings.from_dict(VerdictSettings.of(plan).to_dict())
-    assert found.can_fail == plan.can_fail
+    assert found.can_fail == (plan.rule.need in (Need.COMPOSITE, Need.LIMITED_SCORE))
 
 
 def test_no_threshold_is_named_none() -> None:
