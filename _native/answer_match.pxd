@@ -132,18 +132,19 @@ cdef inline double content_precision(answer_match_t* match, const row_words_t* w
                                      const piece_t* truth) noexcept nogil:
     """Share of the answer's content that the ground truth has, counted in the ground truth."""
     cdef int64_t found = 0, found_unasked = 0, i
-    cdef uint8_t* marks
+    cdef uint8_t* sets = match.sets
+    cdef uint8_t marks, is_fresh
     for i in range(truth.first, truth.last):
-        marks = &match.sets[words.stems[i]]
-        if marks[0] & IN_ANSWER_TYPES:
-            # Each once.
-            marks[0] ^= IN_ANSWER_TYPES | FOUND_IN_TRUTH
-            found += 1
-            found_unasked += not marks[0] & IN_ASKED
+        marks = sets[words.stems[i]]
+        # Each once; no branch on which, which cannot be guessed.
+        is_fresh = marks & IN_ANSWER_TYPES != 0
+        sets[words.stems[i]] = marks ^ is_fresh * (IN_ANSWER_TYPES | FOUND_IN_TRUTH)
+        found += is_fresh
+        found_unasked += is_fresh & (marks & IN_ASKED == 0)
     for i in range(truth.first if found else truth.last, truth.last):
-        marks = &match.sets[words.stems[i]]
-        if marks[0] & FOUND_IN_TRUTH:
-            marks[0] ^= IN_ANSWER_TYPES | FOUND_IN_TRUTH
+        marks = sets[words.stems[i]]
+        sets[words.stems[i]] = marks ^ (marks & FOUND_IN_TRUTH != 0) * (
+            IN_ANSWER_TYPES | FOUND_IN_TRUTH)
     return share_unasked(found, match.n_answer, found_unasked, match.n_unasked)
 
 

@@ -10,15 +10,16 @@ from capitals cimport NOT_CAPITALISED
 from claim_sentences cimport sentence_t
 from lexicon cimport IS_LONG, IS_STOP_WORD
 from ngram_sets cimport (
-    begin_tally, clear_grams, find_gram, gram_pair, gram_slot, gram_slot_t, grams_t, number_gram,
-    tally_ids, tally_t,
-    widen_tally,
+    begin_tally, clear_grams, find_gram, gram_pair, gram_slot, gram_slot_t, grams_t,
+    number_gram_at_sight, tally_ids, tally_t,
 )
 from primitives cimport int64_t, reserve, token_t, uint8_t, uint64_t
 from row_words cimport (
     content_or_all, count_content, n_stems, piece_t, raw_of, row_words_t,
 )
-from windows cimport close_occurrences, list_occurrences, occurrences_t, window_t
+from windows cimport (
+    chunk_of, close_occurrences, list_occurrences, occurrences_t, place_of, window_t, word_of,
+)
 
 cdef enum:
     SKIPPED = 1                # content stems that may stand between the two of a skip pair
@@ -99,13 +100,13 @@ cdef struct claims_t:
     uint8_t* marks             # per id
     int64_t marks_capacity
     occurrences_t occurrences
-    int64_t* hits
+    int64_t* hits              # places of wanted stems
     int64_t hits_capacity
     int64_t* sought            # words of a chunk whose stems are wanted or in a claim
     int64_t sought_capacity
     int64_t* neighbours        # words that, with the one before, may be a claim's bigram
     int64_t neighbours_capacity
-    int64_t* contents          # content words of the chunks that may be in a claim's skip pair
+    int64_t* contents          # places of content words that may be in a claim's skip pair
     int64_t contents_capacity
     const piece_t* chunks      # held against the claims
     int64_t n_chunks
@@ -191,16 +192,16 @@ cdef inline int64_t add_pairs(claims_t* claims, const token_t* stems,
     if reserve(<void**> &claims.pairs, &claims.pairs_capacity, claims.n_pairs + n_words,
                sizeof(token_t)):
         return -1
-    if begin_tally(&claims.tally, claims.grams.n_grams):
+    if begin_tally(&claims.tally, claims.grams.n_grams + n_words):
         return -1
     for i in range(n_words - 1):
-        id = number_gram(&claims.grams, gram_pair(<uint64_t> stems[i], stems[i + 1]))
-        if id < 0 or widen_tally(&claims.tally, claims.grams.n_grams):
+        id = number_gram_at_sight(&claims.grams, gram_pair(<uint64_t> stems[i], stems[i + 1]))
+        if id < 0:
             return -1
-        if claims.tally.cells[id] < claims.tally.stamp:
-            claims.tally.cells[id] = claims.tally.stamp
-            claims.pairs[claims.n_pairs + n] = <token_t> id
-            n += 1
+        # Written always and kept when fresh.
+        claims.pairs[claims.n_pairs + n] = <token_t> id
+        n += claims.tally.cells[id] < claims.tally.stamp
+        claims.tally.cells[id] = claims.tally.stamp
     claims.n_pairs += n
     return n
 
@@ -315,15 +316,12 @@ cdef inline void find_skip_pairs(claims_t* claims, const row_words_t* words,
                                  int64_t n_contents) noexcept nogil:
     """Find pairs of content words that have at most one other between them."""
     # Places among the content words, and stems, of the word at hand and the two before it.
-    cdef int64_t place, last_place = -2 * (1 + SKIPPED), first_place = last_place
+    cdef int64_t place, last_place = -2 * (1 + SKIPPED), first_place = last_place, word, i
     cdef token_t stem, last_stem = 0, first_stem = 0
-    cdef int64_t chunk = 0, word, i
     for i in range(n_contents):
-        word = claims.contents[i]
-        while word >= claims.chunks[chunk].last:
-            chunk += 1
+        word = word_of(claims.contents[i])
         # The last word of a chunk and the first of the next are no pair.
-        place = words.content_before[word] + (1 + SKIPPED) * chunk
+        place = words.content_before[word] + (1 + SKIPPED) * chunk_of(claims.contents[i])
         stem = words.stems[word]
         if place - last_place <= 1 + SKIPPED:
             find_pair(claims, last_stem, stem, AS_SKIP_PAIR)
@@ -381,12 +379,12 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
         for k in range(n_sought):
             i = sought[k]
             mark = marks[stems[i]]
-            hits[n_hits] = i
+            hits[n_hits] = place_of(chunk, i)
             n_hits += mark & STEM_WANTED != 0
             mark &= STEM_IN_CLAIM
             neighbours[n_neighbours] = i
             n_neighbours += mark & (before == i)
-            contents[n_contents] = i
+            contents[n_contents] = place_of(chunk, i)
             n_contents += mark & (content_before[i + 1] - content_before[i])
             before = i + 1 if mark else before
     for i in range(n_neighbours):

@@ -28,11 +28,8 @@ cdef inline int carry_by(grounded_work_t* work, const piece_t* text, uint8_t mar
     """
     cdef claim_lists_t* lists = &work.claim_lists
     cdef int64_t first = work.answer.first_sentence, i, at, sentence
-    cdef int64_t[2] begins
     cdef token_t stem
     cdef parts_t parts
-    begins[0] = text.first
-    begins[1] = text.last
     carries[0] = False
     if sift_chunks(&work.claims, &work.words, text, 1):
         return -1
@@ -46,7 +43,7 @@ cdef inline int carry_by(grounded_work_t* work, const piece_t* text, uint8_t mar
             lists.looked_at[sentence - first] = lists.n_looked_at
             if is_too_short(&work.claims.claims[sentence], text.last - text.first):
                 continue
-            if support_sentence(&work.claims, &work.words, &work.answer, sentence, begins, 1,
+            if support_sentence(&work.claims, &work.words, &work.answer, sentence,
                                 &parts):
                 return -1
             if work.claims.supports[sentence].score >= SENTENCE_CUT:
@@ -107,16 +104,13 @@ cdef inline void score_utilization(grounded_work_t* work) noexcept nogil:
 
 cdef inline int score_claim_recall(grounded_work_t* work) noexcept nogil:
     """Share of the ground truth's sentences that the answer carries; the best truth counts."""
-    cdef int64_t[2] begins
     cdef int64_t i, k, n
     cdef double best = 0.0
     cdef double[8] losses
-    begins[0] = work.answer.first
-    begins[1] = work.answer.last
     if sift_chunks(&work.claims, &work.words, &work.answer, 1):
         return -1
     for i in range(work.n_truths):
-        if support_piece(&work.claims, &work.words, &work.truths[i], begins, 1, losses):
+        if support_piece(&work.claims, &work.words, &work.truths[i], losses):
             return -1
         n = 0
         for k in range(work.truths[i].first_sentence, work.truths[i].last_sentence):

@@ -38,8 +38,7 @@ cdef inline double share_carried_to_cut(const grounded_work_t* work) noexcept no
 
 cdef inline int score_claims(grounded_work_t* work, bint claims) noexcept nogil:
     """Support of the answer; with ``claims``, faithfulness and hallucination_rate."""
-    if support_piece(&work.claims, &work.words, &work.answer, work.chunk_begins, work.n_chunks,
-                     work.losses):
+    if support_piece(&work.claims, &work.words, &work.answer, work.losses):
         return -1
     work.numbers = work.claims.numbers
     work.names = work.claims.names
@@ -58,8 +57,7 @@ cdef inline int score_recall(grounded_work_t* work) noexcept nogil:
     for i in range(work.n_truths):
         if work.truths[i].refuses:
             continue
-        if support_piece(&work.claims, &work.words, &work.truths[i], work.chunk_begins,
-                         work.n_chunks, losses):
+        if support_piece(&work.claims, &work.words, &work.truths[i], losses):
             return -1
         score = weighted_score(losses, shipped_weights)
         if score > best:
@@ -103,10 +101,9 @@ cdef inline int set_out_queries(grounded_work_t* work, const opened_t* opened) n
 
 
 cdef inline int score_with(grounded_work_t* work, const query_t* query, const piece_t* chunks,
-                           int64_t n_chunks, const int64_t* chunk_begins,
-                           double* scores) noexcept nogil:
+                           int64_t n_chunks, double* scores) noexcept nogil:
     return score_chunks(&work.relevance, &work.claims, &work.words, query, chunks, n_chunks,
-                        chunk_begins, work.in_query, scores)
+                        work.in_query, scores)
 
 
 cdef inline int read_with_truth(grounded_work_t* work, int64_t truth,
@@ -133,7 +130,7 @@ cdef inline int score_precision(grounded_work_t* work) noexcept nogil:
             if read_with_truth(work, i, &query):
                 return -1
             if query_precision(&work.relevance, &work.claims, &work.words, &query, work.chunks,
-                               work.n_chunks, work.chunk_begins, work.in_query, &precision):
+                               work.n_chunks, work.in_query, &precision):
                 return -1
             drop_query(&work.relevance, &work.claims, &query)
         if precision > best:
@@ -152,7 +149,7 @@ cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) n
     if count_terms(&work.relevance.chunk_terms, &work.words, work.chunks, work.n_chunks):
         return -1
     if opened.chunk_scores:
-        if score_with(work, &work.question_query, work.chunks, work.n_chunks, work.chunk_begins,
+        if score_with(work, &work.question_query, work.chunks, work.n_chunks,
                       work.chunk_scores):
             return -1
     if opened.relevance:
@@ -165,14 +162,11 @@ cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) n
 
 cdef inline int score_answer(grounded_work_t* work) noexcept nogil:
     """answer_relevance: the answer as the only chunk. Overwrites what is known of the chunks."""
-    cdef int64_t[2] begins
-    begins[0] = work.answer.first
-    begins[1] = work.answer.last
     if list_hits(&work.claims, &work.words, &work.answer):
         return -1
     if count_terms(&work.relevance.chunk_terms, &work.words, &work.answer, 1):
         return -1
-    return score_with(work, &work.question_query, &work.answer, 1, begins,
+    return score_with(work, &work.question_query, &work.answer, 1,
                       &work.scores[<int> ANSWER_RELEVANCE])
 
 

@@ -71,14 +71,9 @@ cdef inline int cut_chunks(grounded_work_t* work, const grounded_columns_t* colu
     work.n_chunks = last - first
     if reserve(<void**> &work.chunks, &work.chunks_capacity, last - first, sizeof(piece_t)):
         return -1
-    if reserve(<void**> &work.chunk_begins, &work.chunk_begins_capacity, last - first + 1,
-               sizeof(int64_t)):
-        return -1
     for i in range(first, last):
-        work.chunk_begins[i - first] = words.n_words
         if add_piece(words, text_at(&columns.contexts, i), wants, &work.chunks[i - first]):
             return -1
-    work.chunk_begins[last - first] = words.n_words
     return 0
 
 
@@ -97,4 +92,4 @@ cdef inline int read_row(grounded_work_t* work, const grounded_columns_t* column
     memset(work.in_query + before, 0, <size_t> (work.in_query_capacity - before))
     work.has_question = has_words(&work.question)
     work.has_answer = columns.given[row] & GIVEN_ANSWER != 0
-    return begin_claims(&work.claims, &work.words, 1024)
+    return begin_claims(&work.claims, &work.words, 2048)

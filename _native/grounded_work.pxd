@@ -64,8 +64,6 @@ cdef struct grounded_work_t:
     piece_t* chunks
     int64_t chunks_capacity
     int64_t n_chunks
-    int64_t* chunk_begins          # words where chunks begin, and the end of the last
-    int64_t chunk_begins_capacity
     query_t question_query         # the question alone
     int64_t precision_truth        # read with the question for context_precision; -1 for none
     uint8_t* in_query              # per stem
@@ -107,7 +105,6 @@ cdef inline void close_grounded(grounded_work_t* work) noexcept nogil:
     close_refusals(&work.refusals)
     free(work.truths)
     free(work.chunks)
-    free(work.chunk_begins)
     free(work.in_query)
     free(work.chunk_scores)
     free(work.other_scores)
@@ -133,4 +130,4 @@ cdef inline uint8_t missing_or_empty(bint given) noexcept nogil:
 
 
 cdef inline bint any_chunk_words(const grounded_work_t* work) noexcept nogil:
-    return work.n_chunks > 0 and work.chunk_begins[0] < work.chunk_begins[work.n_chunks]
+    return work.n_chunks > 0 and work.chunks[0].first < work.chunks[work.n_chunks - 1].last

@@ -77,8 +77,7 @@ cdef inline int keep_far_names(kept_t* kept, grounded_work_t* work, int64_t firs
     if n_known < 0 or keep_number(kept, 0):
         return -1
     for i in range(1, n_known):
-        if stand_far(&work.claims, &work.words, known[i - 1], known[i], work.chunk_begins,
-                     work.n_chunks):
+        if stand_far(&work.claims, &work.words, known[i - 1], known[i]):
             if keep_word(kept, &work.words, known[i - 1]) or keep_word(
                     kept, &work.words, known[i]):
                 return -1
@@ -95,8 +94,9 @@ cdef inline int keep_window(kept_t* kept, const grounded_work_t* work,
         return keep_number(kept, ABSENT)
     if keep_number(kept, chunk):
         return -1
-    return keep_span(kept, words, &work.chunks[chunk], words.spans[support.where.first].begin,
-                     words.spans[support.where.last].end)
+    return keep_span(kept, words, &work.chunks[chunk],
+                     words.cutter.spans[support.where.first].begin,
+                     words.cutter.spans[support.where.last].end)
 
 
 cdef inline int keep_sentence(kept_t* kept, grounded_work_t* work, const piece_t* piece,
@@ -142,11 +142,10 @@ cdef inline int score_precision_again(grounded_work_t* work) noexcept nogil:
         return -1
     if work.precision_truth < 0:
         return score_with(work, &work.question_query, work.chunks, work.n_chunks,
-                          work.chunk_begins, work.other_scores)
+                          work.other_scores)
     if read_with_truth(work, work.precision_truth, &query):
         return -1
-    if score_with(work, &query, work.chunks, work.n_chunks, work.chunk_begins,
-                  work.other_scores):
+    if score_with(work, &query, work.chunks, work.n_chunks, work.other_scores):
         return -1
     drop_query(&work.relevance, &work.claims, &query)
     return 0

@@ -7,13 +7,14 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset, strlen
 
 from given_stems cimport find_given, given_stems_t
-from light_stems cimport number_behind, stem_of
+from light_stems cimport cut_t, list_cuts, number_behind, stem_of, worded_t
 from primitives cimport (
     hash_t, int64_t, reserve, span_t, text_at, text_t, token_t, uint8_t, uint64_t,
 )
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from vocabulary cimport (
-    clear_vocabulary, close_vocabulary, number_tokens, seed_vocabulary, token_key_t, vocabulary_t,
+    clear_vocabulary, close_vocabulary, make_room, number_tokens, seed_vocabulary, token_key_t,
+    vocabulary_t,
 )
 from word_facts cimport (
     LANGUAGE_EN, LANGUAGE_UND, N_LANGUAGES, language_is_latin, number_texts, word_facts,
@@ -72,6 +73,8 @@ cdef struct lexicon_t:
     token_t* ending            # forms that English may have given an ending
     int64_t ending_capacity
     int64_t n_ending
+    cut_t* cuts                # ... that have one
+    int64_t cuts_capacity
     int64_t* times             # per form: how often it occurs
     int64_t times_capacity
 
@@ -88,6 +91,7 @@ cdef inline void close_lexicon(lexicon_t* lexicon) noexcept nogil:
     free(lexicon.listed)
     free(lexicon.raws)
     free(lexicon.ending)
+    free(lexicon.cuts)
     free(lexicon.times)
 
 
@@ -184,15 +188,16 @@ cdef inline int64_t times_of_both(const lexicon_t* lexicon, int language) noexce
 
 cdef inline int64_t count_stop_words(const lexicon_t* lexicon, int64_t* own) noexcept nogil:
     """How often English stop words occur; and, per language, those of its own that are not."""
-    cdef int64_t english = 0, n_times, i
+    cdef int64_t english = 0, n_times, is_english, i
     cdef uint64_t left
     memset(own, 0, N_LANGUAGES * sizeof(int64_t))
     for i in range(lexicon.n_listed):
         left = lexicon.facts[lexicon.listed[i]].stop_languages
         n_times = lexicon.times[lexicon.listed[i]]
-        if left >> LANGUAGE_EN & 1:
-            english += n_times
-            continue
+        # No branch on it: which of the words it is true of is a toss-up.
+        is_english = <int64_t> (left >> LANGUAGE_EN & 1)
+        english += n_times & -is_english
+        left &= <uint64_t> (is_english - 1)
         while left:
             own[count_trailing_zeros(left)] += n_times
             left &= left - 1
@@ -254,6 +259,7 @@ cdef inline int read_listed(lexicon_t* lexicon, int language, int64_t id) noexce
     cdef bint english = language == LANGUAGE_EN
     cdef const word_facts_t* facts = lexicon.facts[id]
     cdef form_t* form = &lexicon.forms[id]
+    cdef uint8_t is_stop_word = <uint8_t> (facts.stop_languages >> language & 1)
     cdef int64_t raw
     form.kinds = facts.kinds
     if english and facts.number:
@@ -262,9 +268,10 @@ cdef inline int read_listed(lexicon_t* lexicon, int language, int64_t id) noexce
             return -1
         lexicon.raws[id] = form.stem = <token_t> raw
         form.flags = raw_flags(&lexicon.vocabulary.keys[raw])
-    elif facts.stop_languages >> language & 1:
-        form.flags |= IS_STOP_WORD
-        form.is_content = 0
+    else:
+        # The words of most lists: no branch on which of them are stop words.
+        form.flags |= IS_STOP_WORD * is_stop_word
+        form.is_content = not is_stop_word
     if english and facts.ordinal:
         form.flags |= IS_ORDINAL
     return 0
@@ -274,6 +281,26 @@ cdef inline int give_stem(lexicon_t* lexicon, int64_t id, int64_t stem) noexcept
     if stem < 0:
         return -1
     lexicon.forms[id].stem = <token_t> stem
+    return 0
+
+
+cdef inline int read_endings(lexicon_t* lexicon) noexcept nogil:
+    """Light stems of English words; 0, or -1 without memory."""
+    cdef vocabulary_t* vocabulary = &lexicon.vocabulary
+    cdef worded_t words
+    cdef int64_t n_cuts, i
+    if reserve(<void**> &lexicon.cuts, &lexicon.cuts_capacity, lexicon.n_ending + 1,
+               sizeof(cut_t)):
+        return -1
+    words = worded_t(vocabulary.keys, <const int64_t*> vocabulary.places, lexicon.raws,
+                     lexicon.store.bytes)
+    n_cuts = list_cuts(&words, lexicon.ending, lexicon.n_ending, lexicon.cuts)
+    if make_room(vocabulary, &lexicon.store, vocabulary.n_tokens + n_cuts):
+        return -1
+    for i in range(n_cuts):
+        if give_stem(lexicon, lexicon.cuts[i].id,
+                     stem_of(vocabulary, &lexicon.store, &lexicon.cuts[i])):
+            return -1
     return 0
 
 
@@ -288,11 +315,5 @@ cdef inline int read_forms(lexicon_t* lexicon, int language,
         for id in range(lexicon.n_forms):
             if give_stem(lexicon, id, given_stem_of(lexicon, given, language, lexicon.raws[id])):
                 return -1
-    elif language == LANGUAGE_EN:
-        for i in range(lexicon.n_ending):
-            id = lexicon.ending[i]
-            # Digits, read in place of a number in letters, have no ending.
-            if lexicon.raws[id] == id and give_stem(
-                    lexicon, id, stem_of(&lexicon.vocabulary, &lexicon.store, id)):
-                return -1
-    return 0
+        return 0
+    return read_endings(lexicon) if language == LANGUAGE_EN else 0

@@ -7,7 +7,7 @@ from lexicon cimport form_t
 from ngram_sets cimport begin_tally
 from primitives cimport int64_t, reserve, token_t
 from row_words cimport n_stems, row_words_t
-from windows cimport chunk_of_place, count_places, occurrences_t
+from windows cimport count_places, occurrences_t
 
 cdef enum:
     NEAR_WORDS = 20            # between two names, or as many as in the sentence
@@ -35,15 +35,8 @@ cdef inline int64_t first_from(const int64_t* places, int64_t n_places,
     return begin
 
 
-cdef inline bint in_one_chunk(int64_t left, int64_t right, const int64_t* chunk_begins,
-                              int64_t n_chunks) noexcept nogil:
-    """Two words, in their order, stand in one chunk."""
-    return right < chunk_begins[chunk_of_place(chunk_begins, n_chunks, 0, left) + 1]
-
-
 cdef inline bint stand_near(const occurrences_t* found, token_t left, token_t right,
-                            int64_t distance, const int64_t* chunk_begins,
-                            int64_t n_chunks) noexcept nogil:
+                            int64_t distance) noexcept nogil:
     """Two stems of the chunks occur within so many words in one of them.
 
     Each place of the rarer is looked up among those of the other; where both are frequent none is.
@@ -58,21 +51,18 @@ cdef inline bint stand_near(const occurrences_t* found, token_t left, token_t ri
         return True
     for i in range(n_rare):
         at = first_from(other, n_other, rare[i])
-        if at < n_other and other[at] - rare[i] <= distance and in_one_chunk(
-                rare[i], other[at], chunk_begins, n_chunks):
+        if at < n_other and other[at] - rare[i] <= distance:
             return True
-        if at > 0 and rare[i] - other[at - 1] <= distance and in_one_chunk(
-                other[at - 1], rare[i], chunk_begins, n_chunks):
+        if at > 0 and rare[i] - other[at - 1] <= distance:
             return True
     return False
 
 
 cdef inline bint stand_far(const claims_t* claims, const row_words_t* words, int64_t left,
-                           int64_t right, const int64_t* chunk_begins,
-                           int64_t n_chunks) noexcept nogil:
+                           int64_t right) noexcept nogil:
     """The chunks have two names of a sentence, but not near each other."""
     return not stand_near(&claims.occurrences, words.stems[left], words.stems[right],
-                          max(<int64_t> NEAR_WORDS, right - left), chunk_begins, n_chunks)
+                          max(<int64_t> NEAR_WORDS, right - left))
 
 
 cdef inline int64_t list_known_names(claims_t* claims, const row_words_t* words, int64_t first,
@@ -102,8 +92,8 @@ cdef inline int64_t list_known_names(claims_t* claims, const row_words_t* words,
 
 
 cdef inline int check_names(claims_t* claims, const row_words_t* words, int64_t first,
-                            int64_t last, const int64_t* chunk_begins, int64_t n_chunks,
-                            counted_t* names, counted_t* pairs) noexcept nogil:
+                            int64_t last, counted_t* names,
+                            counted_t* pairs) noexcept nogil:
     """Count the names of a sentence, and pairs of neighbours among the known; 0, or -1."""
     cdef int64_t n_known = list_known_names(claims, words, first, last, names), i
     memset(pairs, 0, sizeof(counted_t))
@@ -112,5 +102,5 @@ cdef inline int check_names(claims_t* claims, const row_words_t* words, int64_t 
     for i in range(1, n_known):
         pairs.n_found += 1
         pairs.n_missing += stand_far(claims, words, claims.names_known[i - 1],
-                                     claims.names_known[i], chunk_begins, n_chunks)
+                                     claims.names_known[i])
     return 0

@@ -10,7 +10,7 @@ from libc.string cimport memset
 from primitives cimport (
     folded_product, hash_t, int64_t, next_seed, reserve, token_t, uint32_t, uint64_t,
 )
-from vocabulary cimport MAX_IDS, MAX_PROBE
+from vocabulary cimport LAST_SERIAL, MAX_IDS, MAX_PROBE
 
 
 # ------------------------------------------------------------------------------ numbering n-grams
@@ -40,7 +40,7 @@ cdef inline int clear_grams(grams_t* grams, int64_t n_slots) noexcept nogil:
         grams.slots = slots
         grams.n_allocated = n_slots
         grams.first_serial = 1
-    elif grams.first_serial + grams.n_grams > MAX_IDS:
+    elif grams.first_serial + grams.n_grams > LAST_SERIAL:
         memset(grams.slots, 0, <size_t> grams.n_allocated * sizeof(gram_slot_t))
         grams.first_serial = 1
     else:
@@ -99,6 +99,21 @@ cdef inline int64_t number_gram(grams_t* grams, uint64_t pair) noexcept nogil:
             grams, 2 * grams.n_slots):
         return -1
     return id
+
+
+cdef inline int64_t number_gram_at_sight(grams_t* grams, uint64_t pair) noexcept nogil:
+    """``number_gram`` where as many n-grams are new as are known: no branch on which."""
+    cdef gram_slot_t* found = &grams.slots[gram_slot(grams, pair)]
+    # Of a slot that is free, far above all ids.
+    cdef uint64_t id = <uint64_t> (<int64_t> found.serial - grams.first_serial)
+    cdef uint64_t fresh = id >> 63
+    if not (found.pair == pair) | fresh or 2 * (grams.n_grams + 1) > grams.n_slots:
+        return number_gram(grams, pair)
+    id = min(id, <uint64_t> grams.n_grams)
+    found.pair = pair
+    found.serial = grams.first_serial + <token_t> id
+    grams.n_grams += <int64_t> fresh
+    return <int64_t> id
 
 
 cdef inline int64_t find_gram(const grams_t* grams, uint64_t pair) noexcept nogil:

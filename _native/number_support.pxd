@@ -12,7 +12,7 @@ from number_values cimport (
 )
 from primitives cimport int64_t, reserve, token_t
 from row_words cimport facts_of, is_content, n_stems, piece_t, raw_of, row_words_t
-from windows cimport count_places, occurrences_t, window_t
+from windows cimport count_places, occurrences_t, window_t, word_of
 
 cdef enum:
     COUNTED_BY = 3             # words before a word among which a number counts it
@@ -78,7 +78,7 @@ cdef inline bint has_raw(claims_t* claims, const row_words_t* words, token_t ste
     cdef const int64_t* places = found.places + found.begins[found.numbers[stem]]
     cdef int64_t n_places = count_places(found, stem), i
     for i in range(min(n_places, <int64_t> FIRST_PLACES)):
-        if raw_of(words, places[i]) == raw:
+        if raw_of(words, word_of(places[i])) == raw:
             return True
     if 0 < n_places <= FIRST_PLACES:
         return False
@@ -171,15 +171,15 @@ cdef inline int list_counted(claims_t* claims, const row_words_t* words, int64_t
 
 
 cdef inline int open_window(claims_t* claims, const row_words_t* words, const piece_t* piece,
-                            int64_t first, int64_t last, const window_t* where,
-                            const int64_t* chunk_begins) noexcept nogil:
+                            int64_t first, int64_t last,
+                            const window_t* where) noexcept nogil:
     """Look for what may contradict a sentence, around its best window; 0, or -1."""
     cdef int64_t length = last - first
+    cdef const piece_t* chunk = &claims.chunks[where.chunk]
     if list_stated(claims, words, first, last, piece.last):
         return -1
     return list_counted(
-        claims, words, max(chunk_begins[where.chunk], where.first - length),
-        where.last + length, chunk_begins[where.chunk + 1])
+        claims, words, max(chunk.first, where.first - length), where.last + length, chunk.last)
 
 
 cdef inline int64_t number_against(claims_t* claims, const row_words_t* words, int64_t word,
@@ -200,8 +200,8 @@ cdef inline int64_t number_against(claims_t* claims, const row_words_t* words, i
 
 
 cdef inline int check_numbers(claims_t* claims, const row_words_t* words, const piece_t* piece,
-                              int64_t first, int64_t last, const int64_t* chunk_begins,
-                              support_t* support, counted_t* numbers) noexcept nogil:
+                              int64_t first, int64_t last, support_t* support,
+                              counted_t* numbers) noexcept nogil:
     """Count the numbers of a sentence, and find the first that is contradicted; 0, or -1."""
     cdef number_t number
     cdef bint is_open = False
@@ -219,8 +219,7 @@ cdef inline int check_numbers(claims_t* claims, const row_words_t* words, const 
         numbers.n_missing += misses
         if not misses or number.n_values == 0 or support.number >= 0 or not support.where.n_found:
             continue
-        if not is_open and open_window(claims, words, piece, first, last, &support.where,
-                                       chunk_begins):
+        if not is_open and open_window(claims, words, piece, first, last, &support.where):
             return -1
         is_open = True
         support.against = number_against(claims, words, i, last, number.is_ordinal)

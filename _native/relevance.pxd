@@ -103,8 +103,7 @@ cdef inline void want_stems(claims_t* claims, const row_words_t* words, const pi
     """Want the places of a text's content stems, with ``stop_words`` those of all its stems."""
     cdef int64_t i
     for i in range(piece.first, piece.last):
-        if stop_words or is_content(words, i):
-            claims.marks[words.stems[i]] |= STEM_WANTED
+        claims.marks[words.stems[i]] |= STEM_WANTED * (stop_words | is_content(words, i))
 
 
 cdef inline bint has_places(const claims_t* claims, const row_words_t* words,
@@ -147,14 +146,14 @@ cdef inline double chunk_score(relevance_t* work, const row_words_t* words, cons
 
 
 cdef inline int open_query(relevance_t* work, claims_t* claims, const row_words_t* words,
-                           const query_t* query, const int64_t* chunk_begins, int64_t n_chunks,
+                           const query_t* query, int64_t n_chunks,
                            uint8_t* in_query) noexcept nogil:
     """Set out a query and the runs of its stems in the chunks; 0, or -1 without memory.
 
     ``in_query``, all 0 before and when closed, has room for every stem.
     """
     if list_runs(&claims.occurrences, words.stems, claims.types + query.types, query.n_types,
-                 QUESTION_WINDOW, chunk_begins, n_chunks):
+                 QUESTION_WINDOW, n_chunks):
         return -1
     if begin_terms(&work.chunk_terms, work.content + query.content, query.n_content,
                    n_stems(words)):
@@ -171,13 +170,12 @@ cdef inline void close_query(relevance_t* work, const row_words_t* words, const 
 
 cdef inline int score_chunks(relevance_t* work, claims_t* claims, const row_words_t* words,
                              const query_t* query, const piece_t* chunks, int64_t n_chunks,
-                             const int64_t* chunk_begins, uint8_t* in_query,
-                             double* scores) noexcept nogil:
+                             uint8_t* in_query, double* scores) noexcept nogil:
     """Relevance of each chunk to a query, 0 for one without a word; 0, or -1 if ended early."""
     cdef const occurrences_t* found = &claims.occurrences
     cdef int64_t n_seen = 0, chunk
     cdef run_t run
-    if open_query(work, claims, words, query, chunk_begins, n_chunks, in_query):
+    if open_query(work, claims, words, query, n_chunks, in_query):
         return -1
     for chunk in range(n_chunks):
         if is_stopped(claims.stop):
@@ -196,8 +194,7 @@ cdef inline int score_chunks(relevance_t* work, claims_t* claims, const row_word
 
 cdef inline int query_precision(relevance_t* work, claims_t* claims, const row_words_t* words,
                                 const query_t* query, const piece_t* chunks, int64_t n_chunks,
-                                const int64_t* chunk_begins, uint8_t* in_query,
-                                double* precision) noexcept nogil:
+                                uint8_t* in_query, double* precision) noexcept nogil:
     """Average precision of the chunks for a query; 0, or -1 if ended early.
 
     A chunk that has no stem of the query cannot be relevant: the kind of answer that it may hold
@@ -206,7 +203,7 @@ cdef inline int query_precision(relevance_t* work, claims_t* claims, const row_w
     cdef const occurrences_t* found = &claims.occurrences
     cdef int64_t n_relevant = 0, i
     cdef double total = 0.0
-    if open_query(work, claims, words, query, chunk_begins, n_chunks, in_query):
+    if open_query(work, claims, words, query, n_chunks, in_query):
         return -1
     for i in range(found.n_runs):
         if is_stopped(claims.stop):

@@ -35,6 +35,7 @@ cdef enum:
     UNCHANGED = -1
     ASCII_ALONE = -1           # a byte is a code point
     COUNTED_BYTES = 256
+    MAX_WORDS = 0x7FFFFFFF     # of a row
 
 
 cdef struct piece_t:
@@ -53,7 +54,7 @@ cdef struct piece_t:
 
 cdef struct row_words_t:
     cleaner_t cleaner
-    word_cutter_t cutter
+    word_cutter_t cutter       # has the spans of all words, each in its cleaned text
     lexicon_t lexicon
     sentences_t sentences      # their words counted from the piece's first
     lowered_t letters
@@ -67,8 +68,6 @@ cdef struct row_words_t:
     int64_t content_before_capacity
     uint8_t* capitals
     int64_t capitals_capacity
-    span_t* spans              # in the cleaned text
-    int64_t spans_capacity
     int64_t n_words
     int64_t* point_counts      # code points before each 256th byte of texts that are unchanged
     int64_t point_counts_capacity
@@ -96,12 +95,11 @@ cdef inline void close_row_words(row_words_t* words) noexcept nogil:
     free(words.content_stems)
     free(words.content_before)
     free(words.capitals)
-    free(words.spans)
     free(words.point_counts)
 
 
 cdef inline int begin_row(row_words_t* words, int64_t n_slots, bint keep_square) noexcept nogil:
-    words.n_words = words.sentences.size = words.letters.size = 0
+    words.n_words = words.cutter.n_spans = words.sentences.size = words.letters.size = 0
     words.cleaner.origins.size = words.n_point_counts = 0
     words.keep_square = keep_square
     memset(&words.counts, 0, sizeof(letter_counts_t))
@@ -111,16 +109,14 @@ cdef inline int begin_row(row_words_t* words, int64_t n_slots, bint keep_square)
 cdef inline int take_words(row_words_t* words, piece_t* piece) noexcept nogil:
     """Number the words just cut and add them to the row's; 0, or -1 without memory."""
     cdef int64_t first = words.n_words, n_words = words.cutter.n_words
-    if reserve(<void**> &words.ids, &words.ids_capacity, first + n_words, sizeof(token_t)):
+    if first + n_words > MAX_WORDS:
         return -1
-    if reserve(<void**> &words.spans, &words.spans_capacity, first + n_words, sizeof(span_t)):
+    if reserve(<void**> &words.ids, &words.ids_capacity, first + n_words, sizeof(token_t)):
         return -1
     if number_words(&words.lexicon, words.cutter.base, words.cutter.forms, n_words,
                     words.ids + first):
         return -1
-    if n_words:
-        memcpy(words.spans + first, words.cutter.spans, <size_t> n_words * sizeof(span_t))
-    words.n_words = piece.last = first + n_words
+    words.n_words = words.cutter.n_spans = piece.last = first + n_words
     piece.first = first
     return 0
 
@@ -140,7 +136,7 @@ cdef inline int take_letters(row_words_t* words, piece_t* piece) noexcept nogil:
 
 cdef inline int take_sentences(row_words_t* words, text_t text, piece_t* piece) noexcept nogil:
     piece.first_sentence = words.sentences.size
-    if cut_sentences(&words.sentences, text, words.spans + piece.first,
+    if cut_sentences(&words.sentences, text, words.cutter.spans + piece.first,
                      piece.last - piece.first):
         return -1
     piece.last_sentence = words.sentences.size
@@ -156,14 +152,15 @@ cdef inline int take_capitals(row_words_t* words, text_t text, piece_t* piece,
         return -1
     if by_sentence:
         for i in range(piece.first_sentence, piece.last_sentence):
-            mark_capitals(text, &words.sentences.items[i], True, words.spans + piece.first,
-                          words.capitals + piece.first)
+            mark_capitals(text, &words.sentences.items[i], True,
+                          words.cutter.spans + piece.first, words.capitals + piece.first)
         return 0
     whole.begin = whole.first = 0
     whole.end = text.size
     whole.last = piece.last - piece.first
     # Names may open sentences: what else opens there tells nothing.
-    mark_capitals(text, &whole, False, words.spans + piece.first, words.capitals + piece.first)
+    mark_capitals(text, &whole, False, words.cutter.spans + piece.first,
+                  words.capitals + piece.first)
     return 0
 
 

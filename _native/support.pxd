@@ -96,8 +96,7 @@ cdef inline void list_losses(double* losses, double window, const parts_t* parts
 
 
 cdef inline int support_sentence(claims_t* claims, const row_words_t* words, const piece_t* piece,
-                                 int64_t sentence, const int64_t* chunk_begins,
-                                 int64_t n_chunks, parts_t* parts) noexcept nogil:
+                                 int64_t sentence, parts_t* parts) noexcept nogil:
     """Score one sentence of a text; 0, or -1 if ended early."""
     cdef const claim_t* claim = &claims.claims[sentence]
     cdef support_t* support = &claims.supports[sentence]
@@ -107,12 +106,11 @@ cdef inline int support_sentence(claims_t* claims, const row_words_t* words, con
         return -1
     if best_window(&claims.occurrences, words.stems, claims.types + claim.types,
                    claim.n_types, max(<int64_t> MIN_WINDOW, WINDOW_FACTOR * (last - first)),
-                   chunk_begins, n_chunks, &support.where):
+                   &support.where):
         return -1
-    if check_numbers(claims, words, piece, first, last, chunk_begins, support, &parts.numbers):
+    if check_numbers(claims, words, piece, first, last, support, &parts.numbers):
         return -1
-    if check_names(claims, words, first, last, chunk_begins, n_chunks, &parts.names,
-                   &parts.pairs):
+    if check_names(claims, words, first, last, &parts.names, &parts.pairs):
         return -1
     support.window = <double> support.where.n_found / <double> claim.n_types
     find_pairs(claims, claim, words.stems[first], support.window, parts)
@@ -136,7 +134,6 @@ cdef inline bint is_too_short(const claim_t* claim, int64_t n_words) noexcept no
 
 
 cdef inline int support_piece(claims_t* claims, const row_words_t* words, const piece_t* piece,
-                              const int64_t* chunk_begins, int64_t n_chunks,
                               double* losses) noexcept nogil:
     """Score the sentences of a text, of which there is one, and pool what they lack.
 
@@ -150,7 +147,7 @@ cdef inline int support_piece(claims_t* claims, const row_words_t* words, const 
     cdef int64_t i
     memset(&total, 0, sizeof(parts_t))
     for i in range(piece.first_sentence, piece.last_sentence):
-        if support_sentence(claims, words, piece, i, chunk_begins, n_chunks, &parts):
+        if support_sentence(claims, words, piece, i, &parts):
             return -1
         n_content = <double> claims.claims[i].n_content
         weight += n_content

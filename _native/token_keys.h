@@ -38,13 +38,6 @@ static inline token_key_t key_of_token(const uint8_t *token, int64_t size, uint6
     return key;
 }
 
-/* A token of up to sixteen bytes: no high bit is set but where its key is filled up. */
-static ALWAYS_INLINE int is_ascii_key(token_key_t key, int64_t size) {
-    const uint8_t *padding = token_padding + 16 - size;
-    return (((key.head ^ load_8_bytes(padding)) | (key.tail ^ load_8_bytes(padding + 8))) &
-            0x8080808080808080u) == 0;
-}
-
 /* Digits side by side in a token of up to sixteen bytes: 0, 1, or 2 for more. */
 static inline int key_digits(token_key_t key) {
     /* Digits become 0 to 9: only with those does the sum leave the high bit of a byte unset. */

@@ -3,7 +3,7 @@
 Cutting and numbering alternate in small chunks, so that what is known of a chunk's tokens stays in
 the first cache and a text of any size needs no array of their places.
 """
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 
 from primitives cimport (
@@ -18,23 +18,26 @@ cdef extern from "token_keys.h" nogil:
         uint64_t tail
     token_key_t short_key(const uint8_t* token, int64_t minus_size) noexcept
     token_key_t key_of_token(const uint8_t* token, int64_t size, hash_t seed) noexcept
-    bint is_ascii_key(token_key_t key, int64_t size) noexcept
     int key_digits(token_key_t key) noexcept
     uint64_t head_of(const char* letters, int size) noexcept
     bint is_same_key(token_key_t key, token_key_t other) noexcept
 
+cdef extern from "portable.h" nogil:
+    enum:
+        LAST_SERIAL    # what serials begin with, at most
+
 cdef enum:
     MAX_IDS = 0x3FFFFFFF   # tokens or n-grams that one row may hold
     MAX_PROBE = 128        # a longer run means keys chosen to collide: a new seed is taken
-    NO_TOKEN = -1          # a free slot
 
 
 cdef struct vocabulary_t:
-    # A slot holds the id of a token, or NO_TOKEN. Keys and places lie densely by id, with room for
-    # one more than there are.
-    token_t* slots
+    # A slot holds the serial of a token: its id, counted on from row to row. A slot of an older row
+    # is free. Keys and places lie densely by id, with room for one more than there are.
+    uint32_t* slots
     int64_t n_slots            # in use, a power of two; half of them are filled at most
     int64_t n_allocated        # at least ``n_slots``
+    uint32_t first_serial      # of this row: id 0; at least 1, so that zeroed slots are free
     hash_t seed                # of this table; moves on when a probe runs too long
     hash_t second_seed
     token_key_t* keys
@@ -51,7 +54,7 @@ cdef inline int64_t table_size(int64_t n_bytes) noexcept nogil:
     look-up a miss of the second cache.
     """
     cdef int64_t n_slots = 64
-    while n_slots < n_bytes and n_slots < 65536:
+    while n_slots < 2 * n_bytes and n_slots < 65536:
         n_slots *= 2
     return n_slots
 
@@ -67,7 +70,8 @@ cdef inline int lay_out_slots(vocabulary_t* vocabulary, int64_t n_slots) noexcep
     The table has the size of its row: after a giant row, small ones still use slots that lie close
     together.
     """
-    cdef token_t* slots
+    cdef int64_t next_serial = vocabulary.first_serial + vocabulary.n_tokens
+    cdef uint32_t* slots
     if reserve(<void**> &vocabulary.keys, &vocabulary.keys_capacity, n_slots // 2 + 1,
                sizeof(token_key_t)):
         return -1
@@ -75,21 +79,27 @@ cdef inline int lay_out_slots(vocabulary_t* vocabulary, int64_t n_slots) noexcep
                sizeof(span_t)):
         return -1
     if n_slots > vocabulary.n_allocated:
-        slots = <token_t*> malloc(<size_t> n_slots * sizeof(token_t))
+        slots = <uint32_t*> calloc(<size_t> n_slots, sizeof(uint32_t))
         if slots == NULL:
             return -1
         free(vocabulary.slots)
         vocabulary.slots = slots
         vocabulary.n_allocated = n_slots
-    memset(vocabulary.slots, 0xFF, <size_t> n_slots * sizeof(token_t))
+        next_serial = 1
+    elif next_serial > LAST_SERIAL:
+        memset(vocabulary.slots, 0, <size_t> vocabulary.n_allocated * sizeof(uint32_t))
+        next_serial = 1
+    vocabulary.first_serial = <uint32_t> next_serial
     vocabulary.n_slots = n_slots
     return 0
 
 
 cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
     """Forget all tokens and set out ``n_slots`` free slots; 0, or -1 without memory."""
+    if lay_out_slots(vocabulary, n_slots):
+        return -1
     vocabulary.n_tokens = 0
-    return lay_out_slots(vocabulary, n_slots)
+    return 0
 
 
 cdef inline void close_vocabulary(vocabulary_t* vocabulary) noexcept nogil:
@@ -101,6 +111,15 @@ cdef inline void close_vocabulary(vocabulary_t* vocabulary) noexcept nogil:
 cdef inline int64_t home_slot(token_key_t key, hash_t seed, hash_t second_seed,
                               uint64_t slot_mask) noexcept nogil:
     return <int64_t> (folded_product(key.head ^ seed, key.tail ^ second_seed) & slot_mask)
+
+
+cdef inline int64_t id_at(const vocabulary_t* vocabulary, int64_t slot) noexcept nogil:
+    """Id of the token that a slot holds; of a free one far above all ids."""
+    return <uint32_t> (vocabulary.slots[slot] - vocabulary.first_serial)
+
+
+cdef inline void fill_slot(vocabulary_t* vocabulary, int64_t slot, int64_t id) noexcept nogil:
+    vocabulary.slots[slot] = vocabulary.first_serial + <uint32_t> id
 
 
 cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lowered,
@@ -119,12 +138,12 @@ cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lo
             slot = home_slot(vocabulary.keys[id], vocabulary.seed, vocabulary.second_seed,
                              <uint64_t> (n_slots - 1))
             probes = 0
-            while vocabulary.slots[slot] != NO_TOKEN:
+            while id_at(vocabulary, slot) <= MAX_IDS:
                 slot = (slot + 1) & (n_slots - 1)
                 probes += 1
             if probes > MAX_PROBE:
                 break
-            vocabulary.slots[slot] = <token_t> id
+            fill_slot(vocabulary, slot, id)
         if probes <= MAX_PROBE:
             return 0
         n_slots *= 2
@@ -149,20 +168,20 @@ cdef inline int64_t number_bytes(vocabulary_t* vocabulary, const lowered_t* lowe
     cdef token_key_t key = key_of_token(lowered.bytes + begin, size, vocabulary.seed)
     cdef int64_t slot = home_slot(key, vocabulary.seed, vocabulary.second_seed,
                                   <uint64_t> (vocabulary.n_slots - 1))
-    cdef int64_t probes = 0, id
-    while vocabulary.slots[slot] != NO_TOKEN:
-        id = vocabulary.slots[slot]
+    cdef int64_t probes = 0, id = id_at(vocabulary, slot)
+    while id <= MAX_IDS:
         if is_token(vocabulary, lowered, id, key, place):
             return id
         slot = (slot + 1) & (vocabulary.n_slots - 1)
         probes += 1
+        id = id_at(vocabulary, slot)
     id = vocabulary.n_tokens
     if id > MAX_IDS:
         return -1
     vocabulary.keys[id] = key
     vocabulary.places[id] = place
     vocabulary.n_tokens = id + 1
-    vocabulary.slots[slot] = <token_t> id
+    fill_slot(vocabulary, slot, id)
     # Growth comes first: reseeding a table that is half full would leave no room for the next key.
     if 2 * (id + 1) > vocabulary.n_slots:
         if rebuild_vocabulary(vocabulary, lowered, 2 * vocabulary.n_slots):
@@ -184,6 +203,27 @@ cdef inline int make_room(vocabulary_t* vocabulary, const lowered_t* lowered,
     return rebuild_vocabulary(vocabulary, lowered, n_slots) if n_slots > vocabulary.n_slots else 0
 
 
+cdef inline int64_t number_short(vocabulary_t* vocabulary, const lowered_t* lowered, int64_t begin,
+                                 int64_t size) noexcept nogil:
+    """``number_bytes`` of up to sixteen bytes, after ``make_room``; -1 without memory.
+
+    Whether the token is new is no branch, as below.
+    """
+    cdef int64_t n_known = vocabulary.n_tokens, known, id
+    cdef token_key_t key = short_key(lowered.bytes + begin, -size)
+    cdef int64_t slot = home_slot(key, vocabulary.seed, vocabulary.second_seed,
+                                  <uint64_t> (vocabulary.n_slots - 1))
+    vocabulary.keys[n_known] = key
+    vocabulary.places[n_known] = span_t(begin, begin + size)
+    known = id_at(vocabulary, slot)
+    id = min(known, n_known)
+    if not is_same_key(vocabulary.keys[id], key):
+        return number_bytes(vocabulary, lowered, begin, size)
+    vocabulary.n_tokens = n_known + (known >> 31)
+    fill_slot(vocabulary, slot, id)
+    return id
+
+
 cdef inline Py_ssize_t number_at_sight(vocabulary_t* vocabulary, const uint8_t* lowered,
                                        int64_t base, const int64_t* edges, Py_ssize_t i,
                                        Py_ssize_t n_tokens, token_t* ids) noexcept nogil:
@@ -195,12 +235,13 @@ cdef inline Py_ssize_t number_at_sight(vocabulary_t* vocabulary, const uint8_t* 
     # In locals: the compiler cannot know that no store of the loop changes them.
     cdef uint64_t slot_mask = <uint64_t> (vocabulary.n_slots - 1)
     cdef hash_t seed = vocabulary.seed, second_seed = vocabulary.second_seed
-    cdef token_t* slots = vocabulary.slots
+    cdef uint32_t* slots = vocabulary.slots
+    cdef uint32_t first_serial = vocabulary.first_serial
     cdef token_key_t* keys = vocabulary.keys
     cdef span_t* places = vocabulary.places
     cdef int64_t n_known = vocabulary.n_tokens, known, id, begin, end, minus_size
     cdef token_key_t key
-    cdef token_t* slot
+    cdef uint32_t* slot
     while i < n_tokens:
         begin = base + edges[2 * i]
         end = base + edges[2 * i + 1]
@@ -212,13 +253,14 @@ cdef inline Py_ssize_t number_at_sight(vocabulary_t* vocabulary, const uint8_t* 
         keys[n_known] = key
         places[n_known].begin = begin
         places[n_known].end = end
-        # Read without a sign, a free slot has more than any id.
-        known = <uint32_t> slot[0]
+        # Of a free slot, far above all ids.
+        known = <uint32_t> (slot[0] - first_serial)
         id = min(known, n_known)
         if not is_same_key(keys[id], key):
             break
         n_known += known >> 31
-        slot[0] = ids[i] = <token_t> id
+        slot[0] = first_serial + <uint32_t> id
+        ids[i] = <token_t> id
         i += 1
     vocabulary.n_tokens = n_known
     return i

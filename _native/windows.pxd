@@ -1,11 +1,16 @@
-"""The richest run of consecutive words: most of some wanted stems within a width."""
+"""The richest run of consecutive words: most of some wanted stems within a width.
+
+A place is a word of the row, with the number of its chunk above: places of two chunks are farther
+from each other than any width, and one pass goes over all chunks.
+"""
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from primitives cimport int32_t, int64_t, reserve, token_t
+from primitives cimport int32_t, int64_t, reserve, token_t, uint32_t
 
 cdef enum:
-    SIFT_FACTOR = 8      # passes over a place that merging takes, at most
+    SIFT_FACTOR = 16     # passes over a place that merging takes, at most
+    WORD_BITS = 32       # of a place; a row has fewer words
 
 
 cdef struct window_t:
@@ -13,6 +18,18 @@ cdef struct window_t:
     int64_t chunk
     int64_t first        # words of the tightest run that holds them
     int64_t last
+
+
+cdef inline int64_t place_of(int64_t chunk, int64_t word) noexcept nogil:
+    return chunk << WORD_BITS | word
+
+
+cdef inline int64_t word_of(int64_t place) noexcept nogil:
+    return <uint32_t> place
+
+
+cdef inline int64_t chunk_of(int64_t place) noexcept nogil:
+    return place >> WORD_BITS
 
 
 cdef struct run_t:
@@ -73,21 +90,20 @@ cdef inline void number_stems(occurrences_t* found, const token_t* stems) noexce
     cdef int64_t n_listed = 0, i
     cdef int32_t number
     cdef token_t stem
-    cdef bint fresh
+    cdef int32_t fresh
     # What was listed before is forgotten stem by stem: there may be many more stems than places.
     for i in range(found.n_listed):
         found.numbers[found.listed[i]] = 0
-    found.begins[0] = found.begins[1] = found.begins[2] = 0
+    memset(found.begins, 0, <size_t> (found.n_hits + 4) * sizeof(int64_t))
     for i in range(found.n_hits):
-        stem = stems[found.hits[i]]
+        stem = stems[word_of(found.hits[i])]
         number = found.numbers[stem]
         # Written always and kept when fresh: no branch for the processor to guess wrong.
         fresh = number == 0
         found.listed[n_listed] = stem
         n_listed += fresh
-        number = <int32_t> n_listed if fresh else number
+        number |= -fresh & <int32_t> n_listed
         found.numbers[stem] = number
-        found.begins[n_listed + 2] = 0 if fresh else found.begins[n_listed + 2]
         found.begins[number + 2] += 1
     found.n_listed = n_listed
 
@@ -112,7 +128,7 @@ cdef inline int list_occurrences(occurrences_t* found, const token_t* stems, con
     for i in range(1, found.n_listed + 1):
         found.begins[i + 2] += found.begins[i + 1]
     for i in range(n_hits):
-        number = found.numbers[stems[hits[i]]]
+        number = found.numbers[stems[word_of(hits[i])]]
         found.places[found.begins[number + 1]] = hits[i]
         found.begins[number + 1] += 1
     return 0
@@ -200,7 +216,7 @@ cdef inline void sift_places(occurrences_t* found, const token_t* stems, const t
         found.inside[types[i]] = 1
     for i in range(found.n_hits):
         found.sorted[n] = found.hits[i]
-        n += found.inside[stems[found.hits[i]]]
+        n += found.inside[stems[word_of(found.hits[i])]]
     for i in range(n_types):
         found.inside[types[i]] = 0
 
@@ -224,69 +240,53 @@ cdef inline int64_t gather_places(occurrences_t* found, const token_t* stems,
 
 # ---------------------------------------------------------------------------------- sliding
 
-cdef inline window_t slide(int32_t* inside, const token_t* stems, const int64_t* places,
-                           int64_t n_places, int64_t width, int64_t goal) noexcept nogil:
-    """The richest run among the places of one chunk.
+cdef inline int64_t add_place(int32_t* inside, const token_t* stems, const int64_t* places,
+                              int64_t right, int64_t width, int64_t* left) noexcept nogil:
+    """Let a run end with a place, and begin with the first that is within the width.
 
-    Of equals the one whose right end comes first, its left end moved right as far as it may;
-    ``goal`` stems are not to be outdone.
+    By how much the distinct stems inside become more.
     """
-    cdef window_t best
-    cdef int64_t n_inside = 0, left = 0, i
+    cdef token_t stem = stems[word_of(places[right])]
+    cdef int64_t n_more = inside[stem] == 0
+    inside[stem] += 1
+    while places[left[0]] <= places[right] - width:
+        stem = stems[word_of(places[left[0]])]
+        inside[stem] -= 1
+        n_more -= inside[stem] == 0
+        left[0] += 1
+    return n_more
+
+
+cdef inline void empty_run(int32_t* inside, const token_t* stems, const int64_t* places,
+                           int64_t first, int64_t end) noexcept nogil:
+    cdef int64_t i
+    for i in range(first, end):
+        inside[stems[word_of(places[i])]] = 0
+
+
+cdef inline int64_t tightest_left(int32_t* inside, const token_t* stems, const int64_t* places,
+                                  int64_t right, int64_t n_found) noexcept nogil:
+    """The last place from which on to ``right`` there are so many distinct stems."""
+    cdef int64_t left = right + 1
     cdef token_t stem
-    memset(&best, 0, sizeof(window_t))
-    best.last = -1
-    for i in range(n_places):
-        stem = stems[places[i]]
-        inside[stem] += 1
-        n_inside += inside[stem] == 1
-        while places[left] <= places[i] - width or inside[stems[places[left]]] > 1:
-            stem = stems[places[left]]
-            inside[stem] -= 1
-            n_inside -= inside[stem] == 0
-            left += 1
-        if n_inside > best.n_found:
-            best.n_found = n_inside
-            best.first = places[left]
-            best.last = places[i]
-            if n_inside == goal:
-                break
-    for i in range(left, n_places):
-        inside[stems[places[i]]] = 0
-    return best
-
-
-cdef inline int64_t chunk_of_place(const int64_t* chunk_begins, int64_t n_chunks, int64_t chunk,
-                                   int64_t place) noexcept nogil:
-    """The chunk that holds a place, ``chunk`` or one after it.
-
-    In steps that double, then halved: few of many chunks may hold what is looked for.
-    """
-    cdef int64_t step = 1, end, middle
-    if place < chunk_begins[chunk + 1]:
-        return chunk
-    chunk += 1
-    while chunk + step < n_chunks and chunk_begins[chunk + step] <= place:
-        chunk += step
-        step *= 2
-    end = min(chunk + step, n_chunks)
-    while end - chunk > 1:
-        middle = chunk + (end - chunk) // 2
-        if chunk_begins[middle] <= place:
-            chunk = middle
-        else:
-            end = middle
-    return chunk
+    while n_found:
+        left -= 1
+        stem = stems[word_of(places[left])]
+        n_found -= inside[stem] == 0
+        inside[stem] = 1
+    empty_run(inside, stems, places, left, right + 1)
+    return left
 
 
 cdef inline void first_place(const occurrences_t* found, token_t stem,
-                             const int64_t* chunk_begins, int64_t n_chunks,
                              window_t* best) noexcept nogil:
+    cdef int64_t place
     if count_places(found, stem) == 0:
         return
+    place = found.places[found.begins[found.numbers[stem]]]
     best.n_found = 1
-    best.first = best.last = found.places[found.begins[found.numbers[stem]]]
-    best.chunk = chunk_of_place(chunk_begins, n_chunks, 0, best.first)
+    best.first = best.last = word_of(place)
+    best.chunk = chunk_of(place)
 
 
 cdef inline int64_t count_found(const occurrences_t* found, const token_t* types,
@@ -298,66 +298,76 @@ cdef inline int64_t count_found(const occurrences_t* found, const token_t* types
     return n_found
 
 
-cdef inline window_t next_run(occurrences_t* found, const token_t* stems, int64_t* at,
-                              int64_t n_places, int64_t width, int64_t goal,
-                              const int64_t* chunk_begins, int64_t n_chunks,
-                              int64_t chunk) noexcept nogil:
-    """The richest run of the next chunk from ``chunk`` on with a place gathered from ``at`` on."""
-    cdef int64_t first = at[0], end = first + 1
-    cdef window_t window
-    chunk = chunk_of_place(chunk_begins, n_chunks, chunk, found.sorted[first])
-    while end < n_places and found.sorted[end] < chunk_begins[chunk + 1]:
-        end += 1
-    window = slide(found.inside, stems, found.sorted + first, end - first, width, goal)
-    window.chunk = chunk
-    at[0] = end
-    return window
+cdef inline int64_t slide(occurrences_t* found, const token_t* stems, int64_t n_places,
+                          int64_t width, int64_t goal, int64_t* right) noexcept nogil:
+    """Distinct stems of the richest run of places gathered, and where it ends.
+
+    Of equals the one that ends first; ``goal`` stems, at least 1, are not to be outdone.
+    """
+    # In locals: the compiler cannot know that no store of the loop changes them.
+    cdef int32_t* inside = found.inside
+    cdef const int64_t* places = found.sorted
+    cdef int64_t left = 0, n_inside = 0, n_best = 0, end = n_places, i
+    right[0] = 0
+    for i in range(n_places):
+        n_inside += add_place(inside, stems, places, i, width, &left)
+        right[0] = i if n_inside > n_best else right[0]
+        n_best = max(n_inside, n_best)
+        if n_inside == goal:
+            end = i + 1
+            break
+    empty_run(inside, stems, places, left, end)
+    return n_best
 
 
 cdef inline int best_window(occurrences_t* found, const token_t* stems, const token_t* types,
-                            int64_t n_types, int64_t width, const int64_t* chunk_begins,
-                            int64_t n_chunks, window_t* best) noexcept nogil:
-    """The first chunk with the richest run of some stems; 0, or -1 without memory.
-
-    ``chunk_begins`` are places, one more than chunks.
+                            int64_t n_types, int64_t width, window_t* best) noexcept nogil:
+    """The first of the richest runs of some stems, within a width and a chunk; 0, or -1 without
+    memory.
     """
-    cdef int64_t n_places, goal, at = 0
-    cdef window_t window
+    cdef int64_t n_places, right, left
     memset(best, 0, sizeof(window_t))
     best.last = -1
     if n_types == 1:
         # Found or not, without a look at all its places.
-        first_place(found, types[0], chunk_begins, n_chunks, best)
+        first_place(found, types[0], best)
         return 0
     n_places = gather_places(found, stems, types, n_types)
+    if n_places <= 0:
+        return <int> n_places
     # No run has more than the stems that occur at all.
-    goal = count_found(found, types, n_types)
-    window.chunk = 0
-    while at < n_places:
-        window = next_run(found, stems, &at, n_places, width, goal, chunk_begins, n_chunks,
-                          window.chunk)
-        if window.n_found > best.n_found:
-            best[0] = window
-            if window.n_found == goal:
-                break
-    return -1 if n_places < 0 else 0
+    best.n_found = slide(found, stems, n_places, min(width, <int64_t> 1 << WORD_BITS),
+                         count_found(found, types, n_types), &right)
+    left = tightest_left(found.inside, stems, found.sorted, right, best.n_found)
+    best.chunk = chunk_of(found.sorted[right])
+    best.first = word_of(found.sorted[left])
+    best.last = word_of(found.sorted[right])
+    return 0
 
 
 cdef inline int list_runs(occurrences_t* found, const token_t* stems, const token_t* types,
-                          int64_t n_types, int64_t width, const int64_t* chunk_begins,
-                          int64_t n_chunks) noexcept nogil:
+                          int64_t n_types, int64_t width, int64_t n_chunks) noexcept nogil:
     """Fill ``runs`` with the richest run of every chunk that has one of the stems; 0, or -1."""
-    cdef int64_t n_places = gather_places(found, stems, types, n_types), at = 0
-    cdef int64_t goal = count_found(found, types, n_types)
-    cdef window_t window
+    cdef int64_t n_places = gather_places(found, stems, types, n_types)
+    cdef int64_t left = 0, n_inside = 0, n_runs = 0, n_best = 0, last_chunk = -1, chunk, i
+    cdef const int64_t* places = found.sorted
+    cdef run_t* runs
+    cdef bint fresh
+    if n_places < 0:
+        return -1
     if reserve(<void**> &found.runs, &found.runs_capacity, min(n_places, n_chunks),
                sizeof(run_t)):
         return -1
-    found.n_runs = 0
-    window.chunk = 0
-    while at < n_places:
-        window = next_run(found, stems, &at, n_places, width, goal, chunk_begins, n_chunks,
-                          window.chunk)
-        found.runs[found.n_runs] = run_t(window.chunk, window.n_found)
-        found.n_runs += 1
-    return -1 if n_places < 0 else 0
+    runs = found.runs
+    for i in range(n_places):
+        n_inside += add_place(found.inside, stems, places, i, width, &left)
+        chunk = chunk_of(places[i])
+        # Written always: the one before it is not touched when the chunk is another.
+        fresh = chunk != last_chunk
+        n_runs += fresh
+        n_best = n_inside if fresh else max(n_inside, n_best)
+        runs[n_runs - 1] = run_t(chunk, n_best)
+        last_chunk = chunk
+    empty_run(found.inside, stems, places, left, n_places)
+    found.n_runs = n_runs
+    return 0

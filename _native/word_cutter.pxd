@@ -24,9 +24,10 @@ cdef struct word_cutter_t:
     int64_t runs_capacity
     int64_t* forms             # normal forms of the text at hand: begin and end, from ``base`` on
     int64_t forms_capacity
-    span_t* spans              # ... and where they stand in the text
+    span_t* spans              # ... and where they stand in the text; behind those of texts before
     int64_t spans_capacity
-    int64_t n_words
+    int64_t n_spans            # ... of texts before
+    int64_t n_words            # of the text at hand
     int64_t base               # where the text at hand lies in the store, ASCII in lower case
     seen_t seen
     bint wants_letters
@@ -48,7 +49,8 @@ cdef inline void close_word_cutter(word_cutter_t* cutter) noexcept nogil:
 cdef inline int reserve_words(word_cutter_t* cutter, int64_t n_words) noexcept nogil:
     if reserve(<void**> &cutter.forms, &cutter.forms_capacity, 2 * n_words, sizeof(int64_t)):
         return -1
-    return reserve(<void**> &cutter.spans, &cutter.spans_capacity, n_words, sizeof(span_t))
+    return reserve(<void**> &cutter.spans, &cutter.spans_capacity,
+                   cutter.n_spans + n_words, sizeof(span_t))
 
 
 cdef inline int add_form(word_cutter_t* cutter, int64_t form_begin, int64_t form_end,
@@ -58,8 +60,7 @@ cdef inline int add_form(word_cutter_t* cutter, int64_t form_begin, int64_t form
         return -1
     cutter.forms[2 * cutter.n_words] = form_begin - cutter.base
     cutter.forms[2 * cutter.n_words + 1] = form_end - cutter.base
-    cutter.spans[cutter.n_words].begin = begin
-    cutter.spans[cutter.n_words].end = end
+    cutter.spans[cutter.n_spans + cutter.n_words] = span_t(begin, end)
     cutter.n_words += 1
     return 0
 

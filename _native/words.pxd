@@ -212,8 +212,7 @@ cdef inline int add_letter_bigrams(word_cutter_t* cutter, const uint8_t* text, i
         past = second + 3 + (text[second] >= 0xF0)
         cutter.forms[2 * n_words] = first
         cutter.forms[2 * n_words + 1] = past
-        cutter.spans[n_words].begin = first
-        cutter.spans[n_words].end = past
+        cutter.spans[cutter.n_spans + n_words] = span_t(first, past)
         n_words += 1
         first = second
         second = past
@@ -321,7 +320,7 @@ cdef inline int64_t take_plain(word_cutter_t* cutter, int64_t i, int64_t n_runs,
     # A word lies in the store as it does in the text, and runs are laid out as both are.
     n_bytes = <size_t> (past - i) * sizeof(span_t)
     memcpy(cutter.forms + 2 * cutter.n_words, runs + 2 * i, n_bytes)
-    memcpy(cutter.spans + cutter.n_words, runs + 2 * i, n_bytes)
+    memcpy(cutter.spans + cutter.n_spans + cutter.n_words, runs + 2 * i, n_bytes)
     cutter.n_words += past - i
     return past
 

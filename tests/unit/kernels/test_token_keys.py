@@ -17,10 +17,6 @@ void key(const uint8_t *token, int64_t size, uint64_t *out) {
     out[0] = made.head;
     out[1] = made.tail;
 }
-int ascii(uint64_t head, uint64_t tail, int64_t size) {
-    token_key_t key = {head, tail};
-    return is_ascii_key(key, size);
-}
 int digits(uint64_t head, uint64_t tail) {
     token_key_t key = {head, tail};
     return key_digits(key);
@@ -68,7 +64,6 @@ def test_what_a_key_tells_of_its_token(library: ctypes.CDLL) -> None:
         if len(token) > 16:
             continue
         key = key_of(library, token)
-        assert library.ascii(*key, ctypes.c_int64(len(token))) == token.isascii(), token
         longest = max(map(len, re.findall(rb"[0-9]+", token)), default=0)
         assert library.digits(*key) == min(longest, 2), token
 
