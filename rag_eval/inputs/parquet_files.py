@@ -23,8 +23,10 @@ from rag_eval.plumbing.unreadable import unreadable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Rows of a record batch: enough for vectors, few enough that texts of a batch stay some megabytes.
-_BATCH_ROWS: Final = 1024
+# Rows of a record batch, at most: what is done once for each takes as long as scoring hundreds of
+# short rows. And about how many bytes, where rows are long.
+_BATCH_ROWS: Final = 2048
+_BATCH_BYTES: Final = 1 << 22
 _LOOKED_AT_ROWS: Final = 64
 _LIST_OF_TEXTS: Final = re.compile(r"(?:large_)?list<\w+: (?:large_)?string(?: not null)?>")
 _ARROW_MAGIC: Final = b"ARROW1"
@@ -149,13 +151,17 @@ class _ParquetBatches:
         """Each batch with the number of its first row."""
         first_row = 0
         for group in range(self._file.num_row_groups):
-            n_rows = self._file.metadata.row_group(group).num_rows
-            if first_row + n_rows <= skip_rows:
-                first_row += n_rows
+            found = self._file.metadata.row_group(group)
+            if first_row + found.num_rows <= skip_rows:
+                first_row += found.num_rows
                 continue
             self._check_size(group, first_row, frozenset(columns))
+            fitting = _BATCH_BYTES * found.num_rows // max(1, found.total_byte_size)
             for batch in self._file.iter_batches(
-                _BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False
+                max(1, min(fitting, _BATCH_ROWS)),
+                row_groups=[group],
+                columns=columns,
+                use_threads=False,
             ):
                 yield from _from_row(first_row, batch, skip_rows)
                 first_row += batch.num_rows

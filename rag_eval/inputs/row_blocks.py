@@ -128,6 +128,7 @@ def sample_blocks(
             raise_first_fault(block_rows, first_row, needs)
             raise
         block = RowBlock(first_row, block_rows, texts=texts)
+        block.text_bytes = block.n_bytes  # who scores it asks again
         yield block
         first_row += len(block_rows)
         most = n_rows * BLOCK_BYTES // block.n_bytes

@@ -190,27 +190,33 @@ def _read_plain_grounded(texts: RowTexts) -> bool:
         return _values(rows, name) if getattr(needs, name) else [None] * len(rows)
 
     question, answer, lists = values("question"), values("answer"), values("contexts")
-    if not set(map(type, lists)) <= {list, NoneType}:
+    kinds = set(map(type, lists))
+    if not kinds <= {list, NoneType}:
         return False
     try:
         truths = _plain_truths(rows) if needs.ground_truth else []
-        languages = [_language(row.get("language")) for row in rows]
+        languages = _languages(rows)
     except _FieldError:
         return False  # row by row, its row will be known
     if truths is None:
         return False
-    texts.question = _or_empty(question) if needs.question else []
-    texts.answer = _or_empty(answer) if needs.answer else []
-    texts.contexts = _or_empty(chain.from_iterable(found or () for found in lists))
-    texts.row_contexts += accumulate(0 if found is None else len(found) for found in lists)
+    if NoneType in kinds.union(map(type, question), map(type, answer)):
+        texts.given = [
+            GIVEN_QUESTION * (asked is not None)
+            | GIVEN_ANSWER * (answered is not None)
+            | GIVEN_CONTEXTS * (found is not None)
+            for asked, answered, found in zip(question, answer, lists, strict=True)
+        ]
+        question, answer = _or_empty(question), _or_empty(answer)
+        lists = [found or () for found in lists]
+    else:
+        texts.given = [GIVEN_QUESTION | GIVEN_ANSWER | GIVEN_CONTEXTS] * len(rows)
+    texts.question = question if needs.question else []
+    texts.answer = answer if needs.answer else []
+    texts.contexts = _or_empty(chain.from_iterable(lists))
+    texts.row_contexts += accumulate(map(len, lists))
     texts.ground_truth = list(chain.from_iterable(truths))
     texts.row_truths += accumulate(map(len, truths))
-    texts.given = [
-        GIVEN_QUESTION * (asked is not None)
-        | GIVEN_ANSWER * (answered is not None)
-        | GIVEN_CONTEXTS * (found is not None)
-        for asked, answered, found in zip(question, answer, lists, strict=True)
-    ]
     texts.languages = languages
     return True
 
@@ -327,6 +333,12 @@ def _acceptable(truth: Any) -> Sequence[str]:
     texts = _or_empty(truth)
     # Of another type even an empty one is a fault, which packing names.
     return texts if set(map(type, texts)) != {str} or any(texts) else ()
+
+
+def _languages(rows: list[dict[str, Any]]) -> list[int]:
+    if not any(map(contains, rows, repeat("language"))):
+        return [DETECT] * len(rows)
+    return [_language(row.get("language")) for row in rows]
 
 
 def _language(tag: Any) -> int:
