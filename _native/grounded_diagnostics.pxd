@@ -43,8 +43,7 @@ cdef inline int carry_by(grounded_work_t* work, const piece_t* text, uint8_t mar
             lists.looked_at[sentence - first] = lists.n_looked_at
             if is_too_short(&work.claims.claims[sentence], text.last - text.first):
                 continue
-            if support_sentence(&work.claims, &work.words, &work.answer, sentence,
-                                &parts):
+            if support_sentence(&work.claims, &work.words, &work.answer, sentence, &parts):
                 return -1
             if work.claims.supports[sentence].score >= SENTENCE_CUT:
                 work.carried[sentence - first] |= mark

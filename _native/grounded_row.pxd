@@ -149,8 +149,7 @@ cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) n
     if count_terms(&work.relevance.chunk_terms, &work.words, work.chunks, work.n_chunks):
         return -1
     if opened.chunk_scores:
-        if score_with(work, &work.question_query, work.chunks, work.n_chunks,
-                      work.chunk_scores):
+        if score_with(work, &work.question_query, work.chunks, work.n_chunks, work.chunk_scores):
             return -1
     if opened.relevance:
         work.scores[<int> CONTEXT_RELEVANCE] = relevant_share(work.chunk_scores, work.n_chunks)

@@ -89,14 +89,6 @@ static ALWAYS_INLINE uint64_t load_8_bytes(const uint8_t *bytes) {
     return word;
 }
 
-/* What the serials of a row may begin with. Tables are zeroed when there are no more, which takes a
-   billion tokens; where fallbacks are tested, few. */
-#ifdef RAG_EVAL_PLAIN_C
-#define LAST_SERIAL 0xfff
-#else
-#define LAST_SERIAL 0x3fffffff
-#endif
-
 /* A byte that another thread sets: each call reads memory. */
 static inline int is_set(const uint8_t *flag) {
 #if HAS_GNU_C

@@ -22,9 +22,18 @@ cdef extern from "token_keys.h" nogil:
     uint64_t head_of(const char* letters, int size) noexcept
     bint is_same_key(token_key_t key, token_key_t other) noexcept
 
-cdef extern from "portable.h" nogil:
+cdef extern from *:
+    """
+    /* What the serials of a row begin with, at most: then tables are zeroed, after a billion tokens
+       and where fallbacks are tested after few. */
+    #ifdef RAG_EVAL_PLAIN_C
+    #define LAST_SERIAL 0xfff
+    #else
+    #define LAST_SERIAL 0x3fffffff
+    #endif
+    """
     enum:
-        LAST_SERIAL    # what serials begin with, at most
+        LAST_SERIAL
 
 cdef enum:
     MAX_IDS = 0x3FFFFFFF   # tokens or n-grams that one row may hold

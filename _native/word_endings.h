@@ -138,14 +138,19 @@ WITH_AVX2 static ALWAYS_INLINE __m256i strip_fours(__m256i *endings, __m256i siz
 #undef TAKE_OFF
 #undef BEFORE
 
-/* The first (`second` 0) or the second of each of four pairs of eight bytes. */
+/* Two of some pairs of eight bytes. */
+#define TWO_PAIRS(pairs, first, second)                                                            \
+    _mm256_inserti128_si256(                                                                       \
+        _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(pairs) + (first))),               \
+        _mm_loadu_si128((const __m128i *)(pairs) + (second)), 1)
+
+/* The first (`second` 0) or the second of each of four such pairs. */
 #define OF_PAIRS(pairs, ids, second)                                                               \
     _mm256_permute4x64_epi64(                                                                      \
-        (second ? _mm256_unpackhi_epi64 : _mm256_unpacklo_epi64)(                                  \
-            _mm256_loadu2_m128i((const __m128i *)(pairs) + (ids)[1],                               \
-                                (const __m128i *)(pairs) + (ids)[0]),                              \
-            _mm256_loadu2_m128i((const __m128i *)(pairs) + (ids)[3],                               \
-                                (const __m128i *)(pairs) + (ids)[2])),                             \
+        second ? _mm256_unpackhi_epi64(TWO_PAIRS(pairs, (ids)[0], (ids)[1]),                       \
+                                       TWO_PAIRS(pairs, (ids)[2], (ids)[3]))                       \
+               : _mm256_unpacklo_epi64(TWO_PAIRS(pairs, (ids)[0], (ids)[1]),                       \
+                                       TWO_PAIRS(pairs, (ids)[2], (ids)[3])),                      \
         0xd8)
 
 /* As one by one, but for words left over; returns the first of them. */
@@ -199,6 +204,7 @@ WITH_AVX2 static int64_t list_cuts_by_fours(const worded_t *words, const int32_t
     return at;
 }
 #undef OF_PAIRS
+#undef TWO_PAIRS
 #undef EQUAL
 #undef ABOVE
 #endif

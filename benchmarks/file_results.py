@@ -100,8 +100,7 @@ def size_lines(figures: Info | str) -> list[str]:
         "",
         *table(["command", "rows", "MB in", "MB out", "s", "rows/s", "peak RSS, MB"], rows),
         "Start-up is the time of a file of one row. The slope is that of the logarithm of the time",
-        "beyond it over the logarithm of the size: 1 is linear. It is less where small files leave",
-        "a core idle, and more where something takes more than its share of time as files grow.",
+        "beyond it over the logarithm of the size: 1 is linear.",
         "",
         *table(["command", "start-up, s", "slope", "slope of processor time"], growth),
     ]
@@ -141,13 +140,14 @@ def size_bars(figures: Info | str) -> list[Bar]:
         met = highest["peak_mb"] <= way.bar_mb
         bars.append(Bar(what, f"≤ {way.bar_mb} MB", measured, met))
     for one in figures["growth"]:
+        low, high = one["bar"]
         found = one["slope"]
         bars.append(
             Bar(
                 f"log-log slope of time over size, {one['way']}",
-                f"≤ {one['bar']}",
+                f"{low}–{high}",
                 memory.slope_text(found),
-                None if found is None else found <= one["bar"],
+                None if found is None else low <= found <= high,
             )
         )
     return bars

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # Rows of a record batch, at most: what is done once for each takes as long as scoring hundreds of
-# short rows. And about how many bytes, where rows are long.
+# short rows. Of long rows fewer, so that a batch has some megabytes; but their size counts columns
+# that are not read, too, so never few.
 _BATCH_ROWS: Final = 2048
+_FEWEST_ROWS: Final = 256
 _BATCH_BYTES: Final = 1 << 22
 _LOOKED_AT_ROWS: Final = 64
 _LIST_OF_TEXTS: Final = re.compile(r"(?:large_)?list<\w+: (?:large_)?string(?: not null)?>")
@@ -158,7 +160,7 @@ class _ParquetBatches:
             self._check_size(group, first_row, frozenset(columns))
             fitting = _BATCH_BYTES * found.num_rows // max(1, found.total_byte_size)
             for batch in self._file.iter_batches(
-                max(1, min(fitting, _BATCH_ROWS)),
+                min(max(fitting, _FEWEST_ROWS), _BATCH_ROWS),
                 row_groups=[group],
                 columns=columns,
                 use_threads=False,

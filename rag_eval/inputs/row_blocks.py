@@ -31,7 +31,7 @@ _MAX_BLOCK_ROWS: Final = 1024
 class RowBlock:
     """Some consecutive rows as they came, and their texts once they are read.
 
-    See :class:`~rag_eval.inputs.blocks.SampleBlock`. ``text_bytes`` is known of rows from a file;
+    See :class:`~rag_eval.inputs.blocks.SampleBlock`. ``text_bytes`` is 0 until somebody counted;
     ``renamed`` gives our name of a column of the file; ``may_be_infinite`` says that numbers of
     the rows were not looked at.
     """
