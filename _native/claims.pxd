@@ -14,6 +14,7 @@ from ngram_sets cimport (
     number_gram_at_sight, tally_ids, tally_t,
 )
 from primitives cimport int64_t, reserve, token_t, uint8_t, uint64_t
+from stopping cimport stop_t
 from row_words cimport (
     content_or_all, count_content, n_stems, piece_t, raw_of, row_words_t,
 )
@@ -124,7 +125,7 @@ cdef struct claims_t:
     int64_t names_known_capacity
     counted_t numbers          # of the text whose support was scored last
     counted_t names
-    const uint8_t* stop        # set when nobody waits for the scores any more
+    stop_t stop
 
 
 cdef inline void close_claims(claims_t* claims) noexcept nogil:

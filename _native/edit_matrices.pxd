@@ -4,7 +4,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from primitives cimport int64_t, reserve, uint64_t, uint8_t
-from stopping cimport is_stopped
+from stopping cimport is_stopped, stop_t
 from text_units cimport N_ASCII, units_t
 
 cdef enum:
@@ -32,10 +32,10 @@ cdef struct matrix_t:
     uint64_t* masks        # of a strip: for each id the rows that have it
     uint8_t* flows
     int64_t flows_capacity
-    const uint8_t* stop    # set when nobody waits for the counts any more
+    stop_t stop
 
 
-cdef inline int open_matrix(matrix_t* work, const uint8_t* stop) noexcept nogil:
+cdef inline int open_matrix(matrix_t* work, stop_t stop) noexcept nogil:
     cdef uint16_t unit
     memset(work, 0, sizeof(matrix_t))
     work.stop = stop
@@ -148,10 +148,11 @@ cdef inline int64_t matrix_corner(matrix_t* work, const uint16_t* rows, int64_t 
     memset(work.flows, edits, <size_t> n_columns)
     strip.word_rows = EDIT_ROWS if edits else LCS_ROWS
     while begin < n_rows:
-        if is_stopped(work.stop):
-            return -2
         strip.units = rows + begin
         strip.n_rows = min(n_rows - begin, STRIP_WORDS * strip.word_rows)
+        work.stop.pairs = <double> strip.n_rows * <double> n_columns
+        if is_stopped(&work.stop):
+            return -2
         strip.width = <int> ((strip.n_rows + strip.word_rows - 1) // strip.word_rows)
         corner += strip_steps(work, strip, columns, n_columns, edits)
         begin += strip.n_rows

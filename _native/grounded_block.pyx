@@ -22,7 +22,7 @@ from outcomes cimport N_ALL_METRICS
 from primitives cimport (
     hash_t, int8_t, int64_t, offset_t, texts_t, token_t, uint8_t,
 )
-from stopping cimport raise_failure, stop_flag
+from stopping cimport new_stop, raise_failure, stop_t
 
 
 cdef inline void put_scores(const grounded_work_t* work, Py_ssize_t row,
@@ -91,6 +91,7 @@ def score_block(
     const double[::1] weights, const int64_t[::1] metrics, hash_t seed,
     Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, uint8_t[:, ::1] reasons,
     double[:, ::1] losses, const uint8_t[::1] stop=None,
+    bint handles_signals=False,
 ):
     """Fill rows ``[begin, end)`` of scores and null reasons, one column per metric number.
 
@@ -111,11 +112,11 @@ def score_block(
     cdef int64_t n_given = word_offsets.shape[0] - 1
     cdef grounded_work_t work
     cdef bint wants[13]
-    cdef const uint8_t* flag = stop_flag(stop)
+    cdef stop_t ending = new_stop(stop, handles_signals)
     cdef int failed
     read_wants(metrics, wants)
     with nogil:
-        open_grounded(&work, seed, flag)
+        open_grounded(&work, seed, ending)
         work.weights = &weights[0]
         failed = give_stems(&work.words.given_stems, &stem_words, &stems, n_given, seed)
         if not failed:
@@ -123,7 +124,7 @@ def score_block(
                                 losses)
         close_grounded(&work)
     if failed:
-        raise_failure("scoring a block of rows", flag)
+        raise_failure("scoring a block of rows", &work.claims.stop)
 
 
 # ---------------------------------------------------------------------------- rows with details
@@ -233,6 +234,7 @@ def explained_block(
     const double[::1] weights, const int64_t[::1] metrics, hash_t seed,
     Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, uint8_t[:, ::1] reasons,
     const uint8_t[::1] stop=None,
+    bint handles_signals=False,
 ):
     """As ``score_block`` without losses, and give what the scores of each row are made of.
 
@@ -249,12 +251,12 @@ def explained_block(
     cdef grounded_work_t work
     cdef kept_t kept
     cdef bint wants[13]
-    cdef const uint8_t* flag = stop_flag(stop)
+    cdef stop_t ending = new_stop(stop, handles_signals)
     cdef int failed
     read_wants(metrics, wants)
     memset(&kept, 0, sizeof(kept_t))
     with nogil:
-        open_grounded(&work, seed, flag)
+        open_grounded(&work, seed, ending)
         work.weights = &weights[0]
         work.keeps_evidence = work.words.cleaner.keep_origins = True
         failed = give_stems(&work.words.given_stems, &stem_words, &stems, n_given, seed)
@@ -264,7 +266,7 @@ def explained_block(
         close_grounded(&work)
     try:
         if failed:
-            raise_failure("scoring a block of rows", flag)
+            raise_failure("scoring a block of rows", &work.claims.stop)
         return kept_bytes(&kept)
     finally:
         close_kept(&kept)
@@ -319,7 +321,7 @@ def row_words(
     cdef int failed
     cdef token_t raw
     found = {}
-    open_grounded(&work, seed, NULL)
+    open_grounded(&work, seed, new_stop(None, False))
     try:
         for row in range(begin, end):
             with nogil:

@@ -70,12 +70,13 @@ cdef inline int carry_answer(grounded_work_t* work, bint by_relevance) noexcept 
         mark = CARRIED_BY_RELEVANT
         if by_relevance and work.chunk_scores[i] < RELEVANT:
             mark = CARRIED_BY_IRRELEVANT
-        if is_stopped(work.claims.stop) or carry_by(work, &work.chunks[i], mark, &carries):
+        if is_stopped(&work.claims.stop) or carry_by(work, &work.chunks[i], mark, &carries):
             return -1
         work.used[i] = carries
     for i in range(work.n_truths):
-        if is_stopped(work.claims.stop) or carry_by(work, &work.truths[i], CARRIED_BY_TRUTH,
-                                                    &carries):
+        if is_stopped(&work.claims.stop):
+            return -1
+        if carry_by(work, &work.truths[i], CARRIED_BY_TRUTH, &carries):
             return -1
     return 0
 

@@ -122,7 +122,7 @@ cdef inline int score_precision(grounded_work_t* work) noexcept nogil:
     for i in range(work.n_truths):
         if work.truths[i].refuses:
             continue
-        if is_stopped(work.claims.stop):
+        if is_stopped(&work.claims.stop):
             return -1
         precision = 0.0
         # Without a word in the chunks there is no need to read the question again.
@@ -177,7 +177,7 @@ cdef inline int score_correctness(grounded_work_t* work) noexcept nogil:
                    &work.question if work.has_question else NULL):
         return -1
     for i in range(work.n_truths):
-        if is_stopped(work.claims.stop):
+        if is_stopped(&work.claims.stop):
             return -1
         if work.only_refuses and work.truths[i].refuses:
             best = 1.0
@@ -239,6 +239,6 @@ cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* colum
                           const bint* wants, int64_t row, opened_t* opened) noexcept nogil:
     """All requested metrics of one row into the workspace; 0, or -1 if it was ended early."""
     # Contexts look at the flag, too; a block may have many rows without any.
-    if is_stopped(work.claims.stop) or score_held(work, columns, wants, row, opened):
+    if is_stopped(&work.claims.stop) or score_held(work, columns, wants, row, opened):
         return -1
     return score_others(work, columns, wants, row, opened)

@@ -14,12 +14,16 @@ from row_words cimport (
 from vocabulary cimport table_size
 
 
-cdef inline int64_t row_bytes(const grounded_columns_t* columns, int64_t row) noexcept nogil:
-    cdef int64_t first = columns.row_contexts[row], last = columns.row_contexts[row + 1]
-    cdef int64_t first_truth = columns.row_truths[row], last_truth = columns.row_truths[row + 1]
-    return (columns.contexts.offsets[last] - columns.contexts.offsets[first]
-            + columns.truths.offsets[last_truth] - columns.truths.offsets[first_truth]
+cdef inline int64_t short_bytes(const grounded_columns_t* columns, int64_t row) noexcept nogil:
+    """Of the question, the answer and the ground truths."""
+    cdef int64_t first = columns.row_truths[row], last = columns.row_truths[row + 1]
+    return (columns.truths.offsets[last] - columns.truths.offsets[first]
             + text_at(&columns.question, row).size + text_at(&columns.answer, row).size)
+
+
+cdef inline int64_t context_bytes(const grounded_columns_t* columns, int64_t row) noexcept nogil:
+    cdef int64_t first = columns.row_contexts[row], last = columns.row_contexts[row + 1]
+    return columns.contexts.offsets[last] - columns.contexts.offsets[first]
 
 
 cdef inline bint is_labelled(const grounded_columns_t* columns, int64_t row) noexcept nogil:
@@ -80,7 +84,10 @@ cdef inline int cut_chunks(grounded_work_t* work, const grounded_columns_t* colu
 cdef inline int read_row(grounded_work_t* work, const grounded_columns_t* columns,
                          int64_t row) noexcept nogil:
     """Cut all texts of a row and read them in one language; 0, or -1 without memory."""
-    cdef int64_t n_slots = table_size(row_bytes(columns, row)), before = work.in_query_capacity
+    cdef int64_t n_short = short_bytes(columns, row)
+    cdef int64_t n_bytes = n_short + context_bytes(columns, row)
+    cdef int64_t n_slots = table_size(n_bytes), before = work.in_query_capacity
+    work.claims.stop.pairs = <double> n_short * <double> n_bytes
     if begin_row(&work.words, n_slots, is_labelled(columns, row)):
         return -1
     if cut_short_texts(work, columns, row) or cut_chunks(work, columns, row):

@@ -11,6 +11,7 @@ from primitives cimport hash_t, int8_t, int64_t, offset_t, texts_t, uint8_t
 from refusals cimport close_refusals, refusals_t
 from relevance cimport close_relevance, relevance_t
 from row_words cimport close_row_words, open_row_words, piece_t, row_words_t
+from stopping cimport stop_t
 from support cimport shipped_weights
 
 
@@ -86,7 +87,7 @@ cdef struct grounded_work_t:
 
 
 cdef inline void open_grounded(grounded_work_t* work, hash_t seed,
-                               const uint8_t* stop) noexcept nogil:
+                               stop_t stop) noexcept nogil:
     memset(work, 0, sizeof(grounded_work_t))
     work.weights = shipped_weights
     work.claims.stop = stop

@@ -17,7 +17,7 @@ from overlap_row cimport (
 )
 from primitives cimport hash_t, int64_t, offset_t, span_t, texts_t, uint8_t
 from probes cimport NO_CONTEXT, probes_t
-from stopping cimport raise_failure, stop_flag
+from stopping cimport new_stop, raise_failure, stop_t
 
 
 cdef int score_rows(workspace_t* work, const columns_t* columns, const options_t* options,
@@ -82,7 +82,7 @@ def score_block(
     const int64_t[::1] metrics, const int64_t[::1] windows, const int64_t[::1] needs,
     const double[::1] weights, const double[::1] numbers, hash_t seed,
     Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, uint8_t[:, ::1] reasons,
-    const uint8_t[::1] stop=None,
+    const uint8_t[::1] stop=None, bint handles_signals=False,
 ):
     """Fill rows ``[begin, end)`` of scores and null reasons, one column per metric number.
 
@@ -95,15 +95,15 @@ def score_block(
         truth_offsets, context_bytes, context_offsets, row_contexts)
     cdef options_t options = read_options(metrics, windows, needs, weights, numbers)
     cdef workspace_t work
-    cdef const uint8_t* flag = stop_flag(stop)
+    cdef stop_t ending = new_stop(stop, handles_signals)
     cdef int failed
     with nogil:
-        failed = open_workspace(&work, &options, seed, flag)
+        failed = open_workspace(&work, &options, seed, ending)
         if not failed:
             failed = score_rows(&work, &columns, &options, begin, end, metrics, scores, reasons)
         close_workspace(&work)
     if failed:
-        raise_failure("scoring a block of rows", flag)
+        raise_failure("scoring a block of rows", &work.stop)
 
 
 cdef int keep_numbers(kept_t* kept, const int64_t* numbers, int64_t n) noexcept nogil:
@@ -224,7 +224,7 @@ def explained_block(
     const int64_t[::1] metrics, const int64_t[::1] windows, const int64_t[::1] needs,
     const double[::1] weights, const double[::1] numbers, hash_t seed,
     Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, uint8_t[:, ::1] reasons,
-    const uint8_t[::1] stop=None,
+    const uint8_t[::1] stop=None, bint handles_signals=False,
 ):
     """As ``score_block``, and give what the scores of each row are made of.
 
@@ -237,11 +237,11 @@ def explained_block(
     cdef options_t options = read_options(metrics, windows, needs, weights, numbers)
     cdef workspace_t work
     cdef kept_t kept
-    cdef const uint8_t* flag = stop_flag(stop)
+    cdef stop_t ending = new_stop(stop, handles_signals)
     cdef int failed
     memset(&kept, 0, sizeof(kept_t))
     with nogil:
-        failed = open_workspace(&work, &options, seed, flag)
+        failed = open_workspace(&work, &options, seed, ending)
         if not failed:
             work.probes.notes_contexts = True
             failed = score_kept_rows(&work, &columns, &options, begin, end, metrics, scores,
@@ -249,7 +249,7 @@ def explained_block(
         close_workspace(&work)
     try:
         if failed:
-            raise_failure("scoring a block of rows", flag)
+            raise_failure("scoring a block of rows", &work.stop)
         return kept_bytes(&kept)
     finally:
         close_kept(&kept)

@@ -18,7 +18,7 @@ from probes cimport (
     add_probe, clear_probes, close_probes, index_probes, open_probes, overlap_sizes_t, probes_t,
 )
 from sentence_spans cimport next_sentence
-from stopping cimport is_stopped
+from stopping cimport is_stopped, stop_t
 from tfidf_rows cimport pair_cosine
 from token_counts cimport close_counts, count_ids, counts_t, distinct_jaccard, token_f1
 from token_stream cimport best_block_cutter, cutter_t, lowered_t
@@ -83,14 +83,18 @@ cdef struct workspace_t:
     double truth_overlap_part
     double scores[N_OVERLAP_METRICS]
     uint8_t reasons[N_OVERLAP_METRICS]
-    const uint8_t* stop        # set when nobody waits for the scores any more
+    stop_t stop
 
 
-cdef inline int64_t row_bytes(const columns_t* columns, int64_t row) noexcept nogil:
-    cdef int64_t first = columns.row_contexts[row], last = columns.row_contexts[row + 1]
-    return (columns.contexts.offsets[last] - columns.contexts.offsets[first]
-            + text_at(&columns.question, row).size + text_at(&columns.answer, row).size
+cdef inline int64_t short_bytes(const columns_t* columns, int64_t row) noexcept nogil:
+    """Of the question, the answer and the ground truth."""
+    return (text_at(&columns.question, row).size + text_at(&columns.answer, row).size
             + text_at(&columns.truth, row).size)
+
+
+cdef inline int64_t context_bytes(const columns_t* columns, int64_t row) noexcept nogil:
+    cdef int64_t first = columns.row_contexts[row], last = columns.row_contexts[row + 1]
+    return columns.contexts.offsets[last] - columns.contexts.offsets[first]
 
 
 # ----------------------------------------------------------------------- the row's short texts
@@ -226,7 +230,7 @@ cdef inline int compare_contexts(
     if not precision and work.probes.n_probes == 0:
         return 0
     for index in range(first, last):
-        if is_stopped(work.stop):
+        if is_stopped(&work.stop):
             return -1
         if compare_context(work, options, text_at(&columns.contexts, index), index - first):
             return -1
@@ -327,13 +331,16 @@ cdef inline int score_row(workspace_t* work, const columns_t* columns, const opt
                           int64_t row) noexcept nogil:
     """All requested metrics of one row into the workspace; 0, or -1 if it was ended early."""
     cdef int64_t n_contexts = columns.row_contexts[row + 1] - columns.row_contexts[row]
-    cdef int64_t n_slots = table_size(row_bytes(columns, row))
+    cdef int64_t n_short = short_bytes(columns, row)
+    cdef int64_t n_bytes = n_short + context_bytes(columns, row)
+    cdef int64_t n_slots = table_size(n_bytes)
     work.lowered.size = work.tokens.size = 0
     # Few n-grams need a number, those of the short texts: their table begins small, and doubles.
     if clear_vocabulary(&work.vocabulary, n_slots) or clear_grams(&work.grams, n_slots // 8):
         return -1
     # Contexts look at the flag, too; a block may have many rows without any.
-    if is_stopped(work.stop):
+    work.stop.pairs = <double> n_short * <double> n_bytes
+    if is_stopped(&work.stop):
         return -1
     if cut_short_texts(work, columns, options, row):
         return -1
@@ -351,7 +358,7 @@ cdef inline int score_row(workspace_t* work, const columns_t* columns, const opt
 # ---------------------------------------------------------------------------------- workspace
 
 cdef inline int open_workspace(workspace_t* work, const options_t* options, hash_t seed,
-                               const uint8_t* stop) noexcept nogil:
+                               stop_t stop) noexcept nogil:
     memset(work, 0, sizeof(workspace_t))
     work.stop = stop
     work.cutter.cut_block = best_block_cutter()

@@ -89,6 +89,15 @@ static ALWAYS_INLINE uint64_t load_8_bytes(const uint8_t *bytes) {
     return word;
 }
 
+/* Has memory fetched before it is read. */
+static ALWAYS_INLINE void prefetch(const void *address) {
+#if HAS_GNU_C
+    __builtin_prefetch(address);
+#else
+    (void)address;
+#endif
+}
+
 /* A byte that another thread sets: each call reads memory. */
 static inline int is_set(const uint8_t *flag) {
 #if HAS_GNU_C

@@ -178,7 +178,7 @@ cdef inline int score_chunks(relevance_t* work, claims_t* claims, const row_word
     if open_query(work, claims, words, query, n_chunks, in_query):
         return -1
     for chunk in range(n_chunks):
-        if is_stopped(claims.stop):
+        if is_stopped(&claims.stop):
             return -1
         scores[chunk] = 0.0
         if chunks[chunk].first == chunks[chunk].last:
@@ -206,7 +206,7 @@ cdef inline int query_precision(relevance_t* work, claims_t* claims, const row_w
     if open_query(work, claims, words, query, n_chunks, in_query):
         return -1
     for i in range(found.n_runs):
-        if is_stopped(claims.stop):
+        if is_stopped(&claims.stop):
             return -1
         if chunk_score(work, words, query, chunks, &found.runs[i], in_query) >= RELEVANT:
             n_relevant += 1

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 from bigram_dice cimport ASCII_BIGRAMS, dice, dice_t
 from edit_matrices cimport TOO_MUCH_WORK, aligned, close_matrix, matrix_t, open_matrix
 from primitives cimport hash_t, int64_t, offset_t, uint32_t, uint8_t
-from stopping cimport raise_failure, stop_flag
+from stopping cimport new_stop, raise_failure
 from text_units cimport units_of, units_t
 
 # --------------------------------------------------------------------------------- units of texts
@@ -131,7 +131,7 @@ def align(
     const uint16_t[::1] left_units, const offset_t[::1] left_offsets,
     const uint16_t[::1] right_units, const offset_t[::1] right_offsets,
     bint edits, double max_cells, Py_ssize_t begin, Py_ssize_t end, int64_t[::1] counts,
-    const uint8_t[::1] stop=None,
+    const uint8_t[::1] stop=None, bint handles_signals=False,
 ):
     """Fill ``counts[begin:end]`` with the longest common subsequences, or with the distances.
 
@@ -143,11 +143,10 @@ def align(
     cdef column_t right = column_t(first_unit(right_units), &right_offsets[0])
     cdef matrix_t work
     cdef Py_ssize_t row
-    cdef const uint8_t* flag = stop_flag(stop)
-    cdef bint failed = open_matrix(&work, flag)
+    cdef bint failed = open_matrix(&work, new_stop(stop, handles_signals))
     try:
         if failed:
-            raise_failure("aligning texts", flag)
+            raise_failure("aligning texts", &work.stop)
         with nogil:
             for row in range(begin, end):
                 work.left = units_at(left, begin, row)
@@ -157,6 +156,6 @@ def align(
                     failed = True
                     break
         if failed:
-            raise_failure("aligning texts", flag)
+            raise_failure("aligning texts", &work.stop)
     finally:
         close_matrix(&work)

@@ -102,7 +102,7 @@ cdef inline int support_sentence(claims_t* claims, const row_words_t* words, con
     cdef support_t* support = &claims.supports[sentence]
     cdef int64_t first = piece.first + words.sentences.items[sentence].first
     cdef int64_t last = piece.first + words.sentences.items[sentence].last
-    if is_stopped(claims.stop):
+    if is_stopped(&claims.stop):
         return -1
     if best_window(&claims.occurrences, words.stems, claims.types + claim.types,
                    claim.n_types, max(<int64_t> MIN_WINDOW, WINDOW_FACTOR * (last - first)),

@@ -1,7 +1,7 @@
-"""Python strings -> one UTF-8 column.
+"""Lists of Python strings -> one list -> one UTF-8 column.
 
-The one kernel that touches Python objects: it looks at a list of strings under the GIL, and copies
-them without it where they are many megabytes. Lone surrogates are written as three bytes each, like
+The one kernel that touches Python objects: it looks at lists of strings under the GIL, and copies
+these without it where they are many megabytes. Lone surrogates are written as three bytes, like
 ``surrogatepass``; a high and a low one side by side are one code point, as they are in JSON and in
 UTF-16.
 """
@@ -19,7 +19,11 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text) noexcept
     PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* text, Py_ssize_t size) except NULL
     char* bytes_of "PyBytes_AS_STRING"(PyObject* text) noexcept nogil
+    PyObject* item_of "PyList_GET_ITEM"(object items, Py_ssize_t i) noexcept
     int _PyBytes_Resize(PyObject** text, Py_ssize_t size) except -1
+
+cdef extern from "portable.h" nogil:
+    void prefetch(const void* address) noexcept
 
 cdef extern from "string_units.h" nogil:
     int64_t encode_1(const void* units, int64_t n, uint8_t* out) noexcept
@@ -32,6 +36,8 @@ cdef enum:
     ASCII = 0
     # Copying fewer bytes takes less time than waiting for the GIL again.
     LARGE_BYTES = 1 << 22
+    # Lists between the one that is read and the one whose strings are fetched from memory.
+    FETCHED_AHEAD = 8
 
 
 cdef struct string_t:
@@ -71,6 +77,32 @@ cdef int64_t encode_from(const string_t* texts, int64_t n, int64_t first, offset
             return i
         offsets[i + 1] = offsets[i] + size
     return n
+
+
+cdef inline void fetch_items(list items) noexcept:
+    cdef Py_ssize_t i
+    for i in range(len(items)):
+        prefetch(item_of(items, i))
+
+
+def joined(list lists, missing=None):
+    """The items of lists, one after the other, with ``missing`` in place of None.
+
+    The strings lie anywhere in memory: waiting for each in turn took a third of the time in which
+    the texts of a row are read.
+    """
+    cdef Py_ssize_t n = len(lists), i
+    cdef list items, found = []
+    for i in range(n):
+        if i + FETCHED_AHEAD < n:
+            fetch_items(lists[i + FETCHED_AHEAD])
+        items = lists[i]
+        if missing is None:
+            found += items
+        else:
+            for item in items:
+                found.append(missing if item is None else item)
+    return found
 
 
 def pack(list texts, offset_t[::1] offsets):

@@ -47,6 +47,7 @@ def score_block(
     reasons: npt.NDArray[np.uint8],
     losses: npt.NDArray[np.float64],
     stop: bytearray | None = None,
+    handles_signals: bool = False,
 ) -> None: ...
 def explained_block(
     question_bytes: _Bytes,
@@ -73,6 +74,7 @@ def explained_block(
     scores: npt.NDArray[np.float64],
     reasons: npt.NDArray[np.uint8],
     stop: bytearray | None = None,
+    handles_signals: bool = False,
 ) -> tuple[bytes, bytes, bytes, bytes]: ...
 def kept_row(
     numbers: bytes, values: bytes, texts: bytes, number: int, value: int, text: int

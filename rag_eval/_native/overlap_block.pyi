@@ -22,6 +22,7 @@ def score_block(
     scores: npt.NDArray[np.float64],
     reasons: npt.NDArray[np.uint8],
     stop: bytearray | None = None,
+    handles_signals: bool = False,
 ) -> None: ...
 def explained_block(
     question_bytes: npt.NDArray[np.uint8],
@@ -44,6 +45,7 @@ def explained_block(
     scores: npt.NDArray[np.float64],
     reasons: npt.NDArray[np.uint8],
     stop: bytearray | None = None,
+    handles_signals: bool = False,
 ) -> tuple[bytes, bytes, bytes, bytes]: ...
 def kept_row(
     numbers: bytes, values: bytes, texts: bytes, number: int, value: int, text: int

@@ -29,4 +29,5 @@ def align(
     end: int,
     counts: npt.NDArray[np.int64],
     stop: bytearray | None = None,
+    handles_signals: bool = False,
 ) -> None: ...

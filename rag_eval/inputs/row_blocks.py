@@ -17,9 +17,12 @@ from rag_eval.kernels.columns import SampleBatch
 RowBlocks: TypeAlias = "Generator[RowBlock, None, None]"
 
 # Texts of one block: so many that what a call costs does not show, that of kernels that begin
-# without memory and, on several threads, that of the interpreter's lock, which goes from one to
-# another a few times, at some 50 microseconds; so few that Ctrl-C gets its turn.
+# without memory; so few that they lie in a cache from packing to scoring, and that Ctrl-C gets its
+# turn.
 BLOCK_BYTES: Final = 1 << 20
+# So many times as long on several threads: for each block, the interpreter's lock goes from one to
+# another a few times, at some 50 microseconds.
+_SHARED_BLOCK: Final = 2
 # The last ones become shorter, down to this part of the others, so that no thread is busy with a
 # whole block when the others are done.
 _LAST_BLOCKS: Final = 8
@@ -120,6 +123,7 @@ def sample_blocks(
 ) -> Iterator[RowBlock]:
     """Cut samples into blocks; how many rows one has follows from the block before."""
     rows = iter(samples)
+    block_bytes = BLOCK_BYTES if threads == 1 else _SHARED_BLOCK * BLOCK_BYTES
     first_row, n_rows = 0, _FIRST_BLOCK_ROWS
     while block_rows := list(islice(rows, n_rows)):
         try:
@@ -131,7 +135,7 @@ def sample_blocks(
         block.text_bytes = block.n_bytes  # who scores it asks again
         yield block
         first_row += len(block_rows)
-        most = n_rows * BLOCK_BYTES // block.n_bytes
+        most = n_rows * block_bytes // block.n_bytes
         if threads > 1 and (left := length_hint(rows)):
             most = min(most, max(most // _LAST_BLOCKS, left // (2 * threads)))
         n_rows = max(1, min(_MAX_BLOCK_ROWS, most))

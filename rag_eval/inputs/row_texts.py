@@ -174,7 +174,7 @@ def _read_plain(texts: RowTexts) -> bool:
         }:
             texts.question, texts.answer, texts.ground_truth = [], [], []
             return False
-    texts.contexts = list(chain.from_iterable(lists))
+    texts.contexts = kernels.joined_texts(lists)
     texts.row_contexts += accumulate(map(len, lists))
     return True
 
@@ -208,12 +208,12 @@ def _read_plain_grounded(texts: RowTexts) -> bool:
             for asked, answered, found in zip(question, answer, lists, strict=True)
         ]
         question, answer = _or_empty(question), _or_empty(answer)
-        lists = [found or () for found in lists]
+        lists = [found or [] for found in lists]
     else:
         texts.given = [GIVEN_QUESTION | GIVEN_ANSWER | GIVEN_CONTEXTS] * len(rows)
     texts.question = question if needs.question else []
     texts.answer = answer if needs.answer else []
-    texts.contexts = _or_empty(chain.from_iterable(lists))
+    texts.contexts = kernels.joined_texts(lists, "")
     texts.row_contexts += accumulate(map(len, lists))
     texts.ground_truth = list(chain.from_iterable(truths))
     texts.row_truths += accumulate(map(len, truths))

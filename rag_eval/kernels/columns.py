@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, Self, TypeAlias, overload
 
@@ -206,24 +206,12 @@ class KeptRows(Sequence[Any]):
         self._details = details
 
     @classmethod
-    def joined(
-        cls,
-        parts: Iterable[tuple[bytes, bytes, bytes, bytes]],
-        details: Callable[[KeptPlace], Any],
+    def of(
+        cls, kept: tuple[bytes, bytes, bytes, bytes], details: Callable[[KeptPlace], Any]
     ) -> Self:
-        """The rows of parts that were scored one after the other; usually there is one part."""
-        several = list(parts)
-        if len(several) == 1:
-            numbers, values, texts, begins = several[0]
-            return cls(numbers, values, texts, _as_places(begins), details)
-        found, places, before = [], [], [0, 0, 0]
-        for numbers, values, texts, begins in several:
-            found.append((numbers, values, texts))
-            places.append(_as_places(begins) + before)
-            sizes = len(numbers) // 8, len(values) // 8, len(texts)
-            before = [begin + size for begin, size in zip(before, sizes, strict=True)]
-        numbers, values, texts = map(b"".join, zip(*found, strict=True))
-        return cls(numbers, values, texts, np.concatenate(places), details)
+        """The rows of a block as a kernel kept them."""
+        numbers, values, texts, places = kept
+        return cls(numbers, values, texts, _as_places(places), details)
 
     def alone(self, index: int) -> Self:
         """One row, without the memory of the others."""

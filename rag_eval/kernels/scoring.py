@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval._native import grounded_block, overlap_block, text_columns
-from rag_eval.kernels.columns import KeptPlace, KeptRows, SampleBatch
+from rag_eval.kernels.columns import KeptPlace, KeptRows, SampleBatch, TextColumn
 from rag_eval.kernels.settings import (
     LOSSES,
     GroundedSettings,
@@ -23,14 +23,13 @@ from rag_eval.kernels.settings import (
 )
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_NUMBERS
 from rag_eval.metrics.seven import OVERLAP_METRICS
-from rag_eval.plumbing.interrupts import in_main_thread, interruptible
+from rag_eval.plumbing.interrupts import interruptible
 from rag_eval.samples import MetricId, NullReason
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Offsets: TypeAlias = npt.NDArray[np.int64]
 
-# Bytes of texts, and pairs of them, that are scored within a second however odd they are.
-_QUICK_BYTES: Final = 1 << 14
+# Pairs of bytes that are compared within a second however odd the texts are.
 _QUICK_PAIRS: Final = 1 << 29
 
 
@@ -57,6 +56,11 @@ def _weights(weights: tuple[float, ...]) -> npt.NDArray[np.float64]:
     return np.array(weights, np.float64)
 
 
+def joined_texts(lists: list[list[str]], missing: str | None = None) -> list[str]:
+    """The texts of some lists, one after the other, with ``missing`` in place of None."""
+    return text_columns.joined(lists, missing)
+
+
 def pack_texts(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """The UTF-8 bytes of all texts end to end, with the offsets of each text.
 
@@ -67,39 +71,17 @@ def pack_texts(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.
     return np.frombuffer(text_columns.pack(texts, offsets), np.uint8), offsets
 
 
-def may_take_long(batch: SampleBatch, row: int | None = None) -> bool:
-    """Whether a row, or all of them, may take so long to score that Ctrl-C is to end it."""
-    begin, end = (0, batch.n_rows) if row is None else (row, row + 1)
-    return any(is_long for _, _, is_long in _steps(batch, begin, end))
+def may_take_long(batch: SampleBatch) -> bool:
+    """Whether a batch of one row may take so long to score that no event loop is to wait for it.
 
-
-def _steps(batch: SampleBatch, begin: int, end: int) -> list[tuple[int, int, bool]]:
-    """Ranges of rows to score one after the other; True for a row that may take long by itself.
-
-    Signals are handled between ranges, and a range takes a second at most. What costs most is to
-    hold each sentence of a short text against each place of a long one. Most calls are of few
-    texts, and know it at once.
+    What costs most is to hold each sentence of a short text against each place of a long one.
     """
-    columns = (batch.question, batch.answer, batch.ground_truth, batch.contexts)
-    if sum(int(texts.offsets[-1] - texts.offsets[0]) for texts in columns) < _QUICK_BYTES:
-        return [(begin, end, False)]
-    rows = slice(begin, end + 1)
-    question, answer, truths, contexts = (texts.offsets for texts in columns)
-    row_truths = rows if batch.grounded is None else batch.grounded.row_truths[rows]
-    truths = truths[row_truths]
-    short = question[rows] + answer[rows] + truths
-    long = short + contexts[batch.row_contexts[rows]]
-    pairs = np.diff(short).astype(np.float64) * np.diff(long)
-    if pairs.sum() < _QUICK_PAIRS:
-        return [(begin, end, False)]
-    steps: list[tuple[int, int, bool]] = []
-    first, total = begin, 0.0
-    for row, cost in enumerate(pairs.tolist(), begin):
-        if row > first and total + cost >= _QUICK_PAIRS:
-            steps.append((first, row, total >= _QUICK_PAIRS))
-            first, total = row, 0.0
-        total += cost
-    return [*steps, (first, end, total >= _QUICK_PAIRS)]
+    short = sum(map(_n_bytes, (batch.question, batch.answer, batch.ground_truth)))
+    return short * (short + _n_bytes(batch.contexts)) >= _QUICK_PAIRS
+
+
+def _n_bytes(texts: TextColumn) -> int:
+    return int(texts.offsets[-1] - texts.offsets[0])
 
 
 _Scores: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]
@@ -137,7 +119,7 @@ def _overlap(
     batch: SampleBatch,
     settings: OverlapSettings,
     metrics: npt.NDArray[np.int64],
-) -> tuple[_Scores, list[Any]]:
+) -> tuple[_Scores, Any]:
     texts, options = _batch_arguments(batch), overlap_arguments(settings)
     (scores, reasons), found = _scored(kernel, batch, metrics, (*texts, metrics, *options))
     if batch.absent:
@@ -187,17 +169,12 @@ def _scored(
     metrics: npt.NDArray[np.int64],
     arguments: Iterable[object],
     *filled: object,
-) -> tuple[_Scores, list[Any]]:
-    """The scores, and what a kernel that explains returns for ranges of rows."""
+) -> tuple[_Scores, Any]:
+    """The scores, and what a kernel that explains returns."""
     shape = (batch.n_rows, len(metrics))
     scores, reasons = np.empty(shape), np.empty(shape, np.uint8)
-    found: list[Any] = []
-    # Other threads handle no signals: each further call would only wait for the GIL once more.
-    steps = _steps(batch, 0, batch.n_rows) if in_main_thread() else [(0, batch.n_rows, False)]
-    for begin, end, is_long in steps:
-        rows = (hash_seed(), begin, end, scores, reasons)
-        found.append(interruptible(is_long, kernel, *arguments, *rows, *filled))
-    return (scores, reasons), found
+    rows = (hash_seed(), 0, batch.n_rows, scores, reasons)
+    return (scores, reasons), interruptible(kernel, *arguments, *rows, *filled)
 
 
 class Evidence(NamedTuple):
@@ -273,7 +250,7 @@ def explained_grounded(
         metrics,
         (*texts, *stems, _weights(settings.weights), metrics),
     )
-    return scores, KeptRows.joined(found, _grounded_details)
+    return scores, KeptRows.of(found, _grounded_details)
 
 
 def _grounded_details(row: KeptPlace) -> GroundedDetails:
@@ -391,7 +368,7 @@ def explained_overlap(
             made.scores[number], made.reasons[number] = math.nan, NullReason.MISSING_FIELD
         return made
 
-    return scores, KeptRows.joined(found, details)
+    return scores, KeptRows.of(found, details)
 
 
 def _batch_arguments(

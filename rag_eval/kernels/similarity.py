@@ -247,7 +247,6 @@ def _aligned(pairs: _Pairs, *, edits: bool) -> _Counts:
     costs = np.maximum(sizes.max(axis=1), cells * (_BLOCK_UNITS / _BLOCK_CELLS))
     for block in pairs.blocks(costs):
         interruptible(
-            cells[block.begin : block.end].sum() > _BLOCK_CELLS,
             native.align,
             *block.units,
             edits,

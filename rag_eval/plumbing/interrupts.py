@@ -163,43 +163,13 @@ def check_stopped() -> None:
         raise InterruptedError("scoring was interrupted")
 
 
-def interruptible(may_take_long: bool, kernel: Callable[..., _T], *arguments: Any) -> _T:
-    """Call a kernel, a StopFlag's memory as its last argument, so that Ctrl-C can end it.
+def interruptible(kernel: Callable[..., _T], *arguments: Any) -> _T:
+    """Call a kernel that ends early when the flag of this thread's run is set.
 
-    Python handles signals in the main thread alone, and not within a kernel. So a call in the
-    main thread that may take long goes to a thread of its own, and the main thread waits: whatever
-    a handler raises there sets the flag. Calls in other threads obey the flag of their run.
+    In the main thread it handles signals while it works, and ends with what their handlers raise.
     """
     flag = _current() or StopFlag()
-    if not may_take_long or not in_main_thread():
-        return kernel(*arguments, flag.memory)
-    found: list[_T] = []
-    failed: list[BaseException] = []
-    # Not Thread.join: interrupted, it takes the thread for one that has ended.
-    ended = threading.Event()
-
-    def call() -> None:
-        try:
-            found.append(kernel(*arguments, flag.memory))
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            ended.set()
-
-    thread = threading.Thread(target=call, name="rag_eval_kernel")
-    try:
-        uninterrupted(thread.start)
-        while not uninterrupted(ended.wait, LOOK_S):
-            pass
-    except BaseException:
-        flag.set()
-        # One that has not begun will see the flag when it does.
-        while thread.ident is not None and not uninterrupted(ended.wait, LOOK_S):
-            pass
-        raise
-    if failed:
-        raise failed[0]
-    return found[0]
+    return kernel(*arguments, flag.memory, in_main_thread())
 
 
 async def in_thread(flag: StopFlag, function: Callable[..., _T], *arguments: Any) -> _T:

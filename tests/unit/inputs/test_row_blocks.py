@@ -14,7 +14,7 @@ from tests.tables import every_row
     [
         (10, 1, 1024),  # the most
         (5_000, 1, BLOCK_BYTES / 5_000),
-        (10_000, 2, BLOCK_BYTES / 10_000),
+        (10_000, 2, 2 * BLOCK_BYTES / 10_000),
         (3_000_000, 1, 1),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import rich_click as click
@@ -166,80 +167,18 @@ def test_a_handler_of_the_callers_hears_sigterm_itself(capfd: pytest.CaptureFixt
     assert "TerminatedError" in capfd.readouterr().err
 
 
-def waits_for(memory: bytearray) -> None:
-    """A kernel that never ends by itself."""
-    while not memory[0]:
-        pass
-    raise InterruptedError
-
-
-class EndedByHandlerError(Exception):
-    """Of no class that is swallowed: ``signal.signal`` itself excepts ValueErrors."""
-
-
-@pytest.mark.parametrize("raised", [KeyboardInterrupt, EndedByHandlerError])
-def test_what_a_handler_raises_ends_a_kernel(raised: type[BaseException]) -> None:
-    ended: list[bool] = []
-
-    def kernel(memory: bytearray) -> None:
-        signal.raise_signal(signal.SIGINT)
-        try:
-            waits_for(memory)
-        finally:
-            ended.append(True)
-
-    def handler(number: int, frame: object) -> None:
-        raise raised
-
-    usual = signal.signal(signal.SIGINT, handler)
-    try:
-        with pytest.raises(raised):
-            interruptible(True, kernel)
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    assert ended == [True]
-
-
-def test_a_handler_that_returns_ends_nothing() -> None:
-    seen: list[int] = []
-
-    def kernel(memory: bytearray) -> str:
-        signal.raise_signal(signal.SIGINT)
-        return "done"
-
-    usual = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
-    try:
-        assert interruptible(True, kernel) == "done"
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    assert seen == [signal.SIGINT]
-
-
-@pytest.mark.parametrize("may_take_long", [False, True])
-def test_what_a_kernel_raises_and_returns(may_take_long: bool) -> None:
-    def failing(memory: bytearray) -> None:
-        raise MemoryError("scoring a row")
-
-    assert interruptible(may_take_long, lambda a, memory: (a, len(memory)), 3) == (3, 1)
-    with pytest.raises(MemoryError, match="scoring a row"):
-        interruptible(may_take_long, failing)
-
-
-def test_a_thread_obeys_the_flag_of_its_run() -> None:
+def test_a_kernel_gets_the_flag_of_its_run_and_hears_whether_it_is_in_the_main_thread() -> None:
     flag = StopFlag()
-    failed: list[BaseException] = []
 
-    def work() -> None:
-        try:
-            flag.obeyed(interruptible, True, waits_for)
-        except InterruptedError as error:
-            failed.append(error)
+    def given(*arguments: object) -> object:
+        return arguments
 
-    thread = threading.Thread(target=work)
-    thread.start()
+    assert interruptible(given, 3) == (3, bytearray(1), True)
+    _, memory, _ = flag.obeyed(interruptible, given, 3)  # type: ignore[misc]
+    assert memory is flag.memory
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(interruptible, given).result() == (bytearray(1), False)
     flag.set()
-    thread.join(20)
-    assert len(failed) == 1
     check_stopped()  # this thread has no flag
     with pytest.raises(InterruptedError):
         flag.obeyed(check_stopped)

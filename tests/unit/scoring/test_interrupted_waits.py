@@ -18,7 +18,6 @@ import pytest
 import rag_eval
 from rag_eval.inputs.parquet_files import read_ahead
 from rag_eval.judge import loop_thread
-from rag_eval.plumbing.interrupts import interruptible
 from rag_eval.stats.resampling import resampled_sums
 from tests.fluent_judge import FluentJudge
 from tests.tables import every_row
@@ -41,7 +40,6 @@ ACTS: dict[str, Callable[[], object]] = {
         JUDGED, ["faithfulness"], mode="llm", judge=FluentJudge()
     ),
     "a coroutine": lambda: loop_thread.run(soon()),
-    "a kernel": lambda: interruptible(True, lambda memory: memory),
     "reading ahead": lambda: list(read_ahead(iter(range(3)))),
     "resampling": lambda: resampled_sums(np.zeros((1 << 12, 1)), 1 << 11, 0, 2),
 }
