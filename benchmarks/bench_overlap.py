@@ -184,7 +184,7 @@ def test_other_texts(benchmark: BenchmarkFixture, name: str) -> None:
 @pytest.mark.parametrize("name", ["typical", "long"])
 def test_two_threads(benchmark: BenchmarkFixture, name: str) -> None:
     rows, source = loaded(name)
-    rows = rows * 16  # in less than a tenth of a second, two threads hardly get going
+    rows = rows * 48  # two threads take a few milliseconds until both work
     one, two = (evaluate_batch(rows, threads=threads).scores for threads in (1, 2))
     assert one.tobytes() == two.tobytes()
     with TwoProcesses(rows) as processes:
@@ -199,7 +199,7 @@ def test_two_threads(benchmark: BenchmarkFixture, name: str) -> None:
         benchmark,
         "two_threads",
         set=name,
-        source=f"16 × {source}",
+        source=f"48 × {source}",
         gain=gain,
         control=control,
         bar=THREADS_BAR,

@@ -1,4 +1,4 @@
-"""Rows that came as objects, cut into blocks; their texts are read here and packed when scored."""
+"""Rows that came as objects, cut into blocks; their texts are read and packed when scored."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ _SHARED_BLOCK: Final = 2
 _LAST_BLOCKS: Final = 8
 _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
+# Of a block, whose texts are counted: so many at least, and twice as many at most.
+_COUNTED_ROWS: Final = 16
 
 
 @dataclass(slots=True)
 class RowBlock:
-    """Some consecutive rows as they came, and their texts once they are read.
+    """Some consecutive rows as they came, and their texts where they were read already.
 
     See :class:`~rag_eval.inputs.blocks.SampleBlock`. ``text_bytes`` is 0 until somebody counted;
     ``renamed`` gives our name of a column of the file; ``may_be_infinite`` says that numbers of
@@ -54,14 +56,11 @@ class RowBlock:
 
     @property
     def n_bytes(self) -> int:
-        """How long the block's texts are, about: one context in eight stands for all."""
-        if self.text_bytes:
-            return self.text_bytes
-        if self.texts is None:
-            return 1
-        sampled = [text for text in self.texts.contexts[::8] if isinstance(text, str)]
-        texts = sampled or [text for text in self.texts.answer if isinstance(text, str)]
-        return 1 + sum(map(len, texts)) * (8 if sampled else 1)
+        """How long the block's texts are, about: some rows stand for all."""
+        if not self.text_bytes:
+            step = 1 + len(self.rows) // _COUNTED_ROWS
+            self.text_bytes = 1 + step * sum(map(_text_bytes, self.rows[::step]))
+        return self.text_bytes
 
     def name(self, index: int) -> str:
         """How errors call the row at ``index``."""
@@ -90,8 +89,22 @@ class RowBlock:
 
     def pack(self, needs: FieldNeeds) -> SampleBatch:
         """The texts as kernels read them, read from the rows first where that was not done."""
-        texts = self.texts or read_rows(self.rows, self.first_row, needs, self.origin)
-        return texts.pack()
+        return (self.texts or self.read(needs)).pack()
+
+    def read(self, needs: FieldNeeds) -> RowTexts:
+        """The texts of the rows.
+
+        Raises
+        ------
+        InputError
+            For the first row that cannot be scored.
+        """
+        try:
+            return read_rows(self.rows, self.first_row, needs, self.origin)
+        except InputError:
+            if self.origin is None:
+                raise_first_fault(self.rows, self.first_row, needs)
+            raise
 
     def fault(self, index: int, needs: FieldNeeds) -> str | None:
         """What is wrong with one row; None when it can be scored."""
@@ -113,6 +126,16 @@ class RowBlock:
         )
 
 
+def _text_bytes(row: SampleLike) -> int:
+    """How long the contexts of a row are, about, or the answer where it has none."""
+    contexts, answer = (
+        row.get(name) if isinstance(row, Mapping) else getattr(row, name, None)
+        for name in ("contexts", "answer")
+    )
+    texts = contexts if isinstance(contexts, (list, tuple)) and contexts else (answer,)
+    return sum(len(text) for text in texts if isinstance(text, str))
+
+
 def are_one_block(n_rows: int | None) -> bool:
     """Whether this many samples come as one block; None for an unknown number."""
     return n_rows is not None and n_rows <= _FIRST_BLOCK_ROWS
@@ -126,13 +149,10 @@ def sample_blocks(
     block_bytes = BLOCK_BYTES if threads == 1 else _SHARED_BLOCK * BLOCK_BYTES
     first_row, n_rows = 0, _FIRST_BLOCK_ROWS
     while block_rows := list(islice(rows, n_rows)):
-        try:
-            texts = read_rows(block_rows, first_row, needs)
-        except InputError:
-            raise_first_fault(block_rows, first_row, needs)
-            raise
-        block = RowBlock(first_row, block_rows, texts=texts)
-        block.text_bytes = block.n_bytes  # who scores it asks again
+        block = RowBlock(first_row, block_rows)
+        if set(map(type, block_rows)) != {dict}:
+            # Other objects may have to be read in the caller's thread.
+            block.texts = block.read(needs)
         yield block
         first_row += len(block_rows)
         most = n_rows * block_bytes // block.n_bytes

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections import UserDict
+from typing import Any, ClassVar
+
 import pytest
 
-from rag_eval.inputs.row_blocks import BLOCK_BYTES, sample_blocks
+from rag_eval import EvalSample, evaluate_batch
+from rag_eval.inputs.row_blocks import BLOCK_BYTES, RowBlock, sample_blocks
 from rag_eval.inputs.samples import FieldNeeds
 from tests.tables import every_row
 
@@ -44,3 +49,38 @@ def test_the_last_blocks_become_shorter(threads: int) -> None:
     assert len(sizes) < 2000 / most + 7 * threads
     # Nobody knows how many rows of a generator are left.
     assert len(list(sample_blocks(iter(iter(rows).__next__, None), needs, threads))) < len(sizes)
+
+
+class Noting(UserDict[str, Any]):
+    """A row that notes in which threads it is read."""
+
+    threads: ClassVar[set[threading.Thread]] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.threads.add(threading.current_thread())
+        return super().__getitem__(key)
+
+
+def test_rows_that_are_no_dicts_are_read_in_the_callers_thread() -> None:
+    """They may be rows of a database, or look at their thread for another reason."""
+    row = {"answer": "Rome.", "contexts": ["Rome."]}
+    found = evaluate_batch([Noting(row)] * 100, ["faithfulness"], threads=2)
+    assert Noting.threads == {threading.main_thread()}
+    plain = evaluate_batch([row] * 100, ["faithfulness"], threads=2)
+    assert found.scores.tobytes() == plain.scores.tobytes()
+
+
+@every_row(
+    ("row", "n_bytes"),
+    [
+        ({"answer": "a", "contexts": ["xx"] * 5}, 10),
+        ({"answer": "abc", "contexts": []}, 3),
+        ({"answer": "abc"}, 3),
+        ({"answer": None, "contexts": [1, None, "four"]}, 4),
+        ({}, 0),
+        (EvalSample(question="q", answer="abc", contexts=("xx", "y")), 3),
+    ],
+)
+def test_some_rows_stand_for_the_bytes_of_all(row: Any, n_bytes: int) -> None:
+    for n_rows in (1, 15, 32, 48, 320):
+        assert RowBlock(0, [row] * n_rows).n_bytes == pytest.approx(1 + n_rows * n_bytes, rel=0.1)
