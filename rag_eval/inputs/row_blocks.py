@@ -28,7 +28,7 @@ _SHARED_BLOCK: Final = 2
 _LAST_BLOCKS: Final = 8
 _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
-# Of a block, whose texts are counted: so many at least, and twice as many at most.
+# So many rows of a block, and fewer than twice as many, stand for its length.
 _COUNTED_ROWS: Final = 16
 
 
@@ -58,7 +58,7 @@ class RowBlock:
     def n_bytes(self) -> int:
         """How long the block's texts are, about: some rows stand for all."""
         if not self.text_bytes:
-            step = 1 + len(self.rows) // _COUNTED_ROWS
+            step = max(1, len(self.rows) // _COUNTED_ROWS)
             self.text_bytes = 1 + step * sum(map(_text_bytes, self.rows[::step]))
         return self.text_bytes
 

@@ -105,8 +105,8 @@ def score_blocks(
 ) -> Generator[ScoredBlock, None, None]:
     """Score blocks and return them in the order in which they came.
 
-    The caller's thread reads; ``score`` packs and scores on ``threads`` threads, and the GIL is
-    released while a block is scored. One thread means the caller's, unless ``reads_apart``:
+    The caller's thread takes the blocks; ``score`` packs and scores on ``threads`` threads, and the
+    GIL is released while a block is scored. One thread means the caller's, unless ``reads_apart``:
     where rows are read from files and written to others, that goes on meanwhile. The first block
     that cannot be scored ends the run.
 
