@@ -199,9 +199,15 @@ class WarmProcess:
 
 
 def limited(n_bytes: int) -> str:
-    """The command, where no file may become longer: what a full disk looks like from inside."""
+    """The command, where no file may become longer: what a full disk looks like from inside.
+
+    It writes no bytecode: some versions of Python cut it off there, and cannot read it ever after.
+    """
     limits = f"resource.RLIMIT_FSIZE, ({n_bytes}, {n_bytes})"
-    return f"import resource; resource.setrlimit({limits}); {COMMAND}"
+    return (
+        "import resource, sys; sys.dont_write_bytecode = True; "
+        f"resource.setrlimit({limits}); {COMMAND}"
+    )
 
 
 def run_warm(*arguments: object, **options: Any) -> subprocess.CompletedProcess[Any]:

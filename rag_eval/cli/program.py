@@ -160,6 +160,8 @@ class Program(CommandGroup):
         except click.ClickException as error:
             return _fail(error.format_message())
         except (click.Abort, KeyboardInterrupt) as error:
+            if isinstance(error.__context__, EOFError):  # click takes it for the end of an answer
+                return _fail_with(error.__context__)
             say(f"interrupted; {_what_is_left(error)}")
             return INTERRUPTED
         except JudgeUnavailableError as error:
@@ -177,12 +179,7 @@ class Program(CommandGroup):
         except MemoryError:
             return _fail("not enough memory")
         except Exception as error:
-            # Python would exit with 1, which means that a gate failed.
-            if _lacks_kernels(error):
-                say(f"error: {_OTHER_KERNELS} ({plain_text(str(error))})")
-            else:
-                print(plain_lines(traceback.format_exc()), file=sys.stderr)
-            return _DEFECT
+            return _fail_with(error)
 
     def call(self, arguments: Sequence[str]) -> int:
         """Run a command within another one, and return its exit code; errors are raised."""
@@ -242,6 +239,15 @@ def _lacks_kernels(error: Exception) -> bool:
         return is_of_kernels and " argument" in str(error)
     whose = error.obj if isinstance(error, AttributeError) else None
     return isinstance(whose, ModuleType) and whose.__name__.startswith(_KERNELS)
+
+
+def _fail_with(defect: Exception) -> int:
+    """Tell of a defect; Python would exit with 1, which means that a gate failed."""
+    if _lacks_kernels(defect):
+        say(f"error: {_OTHER_KERNELS} ({plain_text(str(defect))})")
+    else:
+        print(plain_lines("".join(traceback.format_exception(defect))), file=sys.stderr)
+    return _DEFECT
 
 
 def _what_is_left(error: BaseException) -> str:
