@@ -11,6 +11,7 @@ from row_words cimport (
     WANTS_CAPITALS, WANTS_LETTERS, WANTS_SENTENCES, add_piece, begin_row, n_stems, piece_t,
     read_words, row_words_t,
 )
+from stopping cimport is_stopped
 from vocabulary cimport table_size
 
 
@@ -76,6 +77,8 @@ cdef inline int cut_chunks(grounded_work_t* work, const grounded_columns_t* colu
     if reserve(<void**> &work.chunks, &work.chunks_capacity, last - first, sizeof(piece_t)):
         return -1
     for i in range(first, last):
+        if is_stopped(&work.claims.stop):
+            return -1
         if add_piece(words, text_at(&columns.contexts, i), wants, &work.chunks[i - first]):
             return -1
     return 0

@@ -9,15 +9,11 @@ from libc.stdint cimport int64_t, uint8_t
 cdef extern from "Python.h":
     int PyErr_CheckSignals() noexcept  # what it raises waits for ``raise_failure``
 
-cdef extern from "time.h" nogil:
-    enum: TIME_UTC
-    struct timespec:
-        int64_t tv_sec
-        long tv_nsec
-    int timespec_get(timespec* now, int base) noexcept
-
 cdef extern from "portable.h" nogil:
     bint is_set(const uint8_t* flag) noexcept
+
+cdef extern from "clock.h" nogil:
+    int64_t clock_ns() noexcept
 
 cdef enum:
     # Pairs of bytes whose comparison takes an eighth of a second however odd the texts are.
@@ -32,13 +28,6 @@ cdef struct stop_t:
     double pairs               # of bytes or units that the row at hand compares at most
     double compared            # such pairs since the last look at the clock
     int64_t looked_ns          # when signals were looked for last
-
-
-cdef inline int64_t clock_ns() noexcept nogil:
-    """Of a clock that may be put back."""
-    cdef timespec now
-    timespec_get(&now, TIME_UTC)
-    return <int64_t> now.tv_sec * 1_000_000_000 + now.tv_nsec
 
 
 cdef inline stop_t new_stop(const uint8_t[::1] flag, bint handles_signals) noexcept:

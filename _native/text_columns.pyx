@@ -22,6 +22,16 @@ cdef extern from "Python.h":
     PyObject* item_of "PyList_GET_ITEM"(object items, Py_ssize_t i) noexcept
     int _PyBytes_Resize(PyObject** text, Py_ssize_t size) except -1
 
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define LISTS_ARE_LOCKED 0
+    #else
+    #define LISTS_ARE_LOCKED 1
+    #endif
+    """
+    const bint LISTS_ARE_LOCKED  # while this thread runs, no other shortens one
+
 cdef extern from "portable.h" nogil:
     void prefetch(const void* address) noexcept
 
@@ -94,7 +104,7 @@ def joined(list lists, missing=None):
     cdef Py_ssize_t n = len(lists), i
     cdef list items, found = []
     for i in range(n):
-        if i + FETCHED_AHEAD < n:
+        if LISTS_ARE_LOCKED and i + FETCHED_AHEAD < n:
             fetch_items(lists[i + FETCHED_AHEAD])
         items = lists[i]
         if missing is None:

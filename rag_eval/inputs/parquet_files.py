@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # short rows. Of long rows fewer, so that a batch has some megabytes; but their size counts columns
 # that are not read, too, so never few.
 _BATCH_ROWS: Final = 2048
-_FEWEST_ROWS: Final = 256
+_FEWEST_ROWS: Final = 128
 _BATCH_BYTES: Final = 1 << 22
 _LOOKED_AT_ROWS: Final = 64
 _LIST_OF_TEXTS: Final = re.compile(r"(?:large_)?list<\w+: (?:large_)?string(?: not null)?>")
@@ -287,6 +287,10 @@ def read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
             return reader.submit(next, items, _END)
 
         coming = deque(uninterrupted(submitted) for _ in range(_AHEAD))
-        while (item := result_of(coming.popleft())) is not _END:
-            coming.append(uninterrupted(submitted))
-            yield item  # type: ignore[misc]  # not the end
+        try:
+            while (item := result_of(coming.popleft())) is not _END:
+                coming.append(uninterrupted(submitted))
+                yield item  # type: ignore[misc]  # not the end
+        finally:
+            for future in coming:
+                uninterrupted(future.cancel)

@@ -28,7 +28,7 @@ _SHARED_BLOCK: Final = 2
 _LAST_BLOCKS: Final = 8
 _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
-# So many rows of a block, and fewer than twice as many, stand for its length.
+# So many rows of a block, about, stand for its length.
 _COUNTED_ROWS: Final = 16
 
 
@@ -56,11 +56,14 @@ class RowBlock:
 
     @property
     def n_bytes(self) -> int:
-        """How long the block's texts are, about: some rows stand for all."""
-        if not self.text_bytes:
-            step = max(1, len(self.rows) // _COUNTED_ROWS)
-            self.text_bytes = 1 + step * sum(map(_text_bytes, self.rows[::step]))
-        return self.text_bytes
+        """How long the block's texts are, about: one context in eight stands for all."""
+        if self.text_bytes:
+            return self.text_bytes
+        if self.texts is None:
+            return 1
+        sampled = [text for text in self.texts.contexts[::8] if isinstance(text, str)]
+        texts = sampled or [text for text in self.texts.answer if isinstance(text, str)]
+        return 1 + sum(map(len, texts)) * (8 if sampled else 1)
 
     def name(self, index: int) -> str:
         """How errors call the row at ``index``."""
@@ -126,14 +129,22 @@ class RowBlock:
         )
 
 
-def _text_bytes(row: SampleLike) -> int:
-    """How long the contexts of a row are, about, or the answer where it has none."""
-    contexts, answer = (
-        row.get(name) if isinstance(row, Mapping) else getattr(row, name, None)
-        for name in ("contexts", "answer")
-    )
-    texts = contexts if isinstance(contexts, (list, tuple)) and contexts else (answer,)
-    return sum(len(text) for text in texts if isinstance(text, str))
+def _plain_bytes(rows: list[Any], needs: FieldNeeds) -> int:
+    """How long the texts of plain rows are, about; 0 where they are not read as easily.
+
+    Plain are dicts with contexts, if these are needed, that are lists of strings.
+    """
+    if set(map(type, rows)) != {dict}:
+        return 0
+    # Odd, so that rows whose length recurs every 64 rows are not all short ones.
+    step = max(1, len(rows) // _COUNTED_ROWS) | 1
+    n_bytes = 0
+    for row in rows[::step]:
+        texts = row.get("contexts") if needs.contexts else [row.get("answer")]
+        if type(texts) is not list or set(map(type, texts)) != {str}:
+            return 0
+        n_bytes += sum(map(len, texts))
+    return 1 + step * n_bytes
 
 
 def are_one_block(n_rows: int | None) -> bool:
@@ -150,9 +161,13 @@ def sample_blocks(
     first_row, n_rows = 0, _FIRST_BLOCK_ROWS
     while block_rows := list(islice(rows, n_rows)):
         block = RowBlock(first_row, block_rows)
-        if set(map(type, block_rows)) != {dict}:
-            # Other objects may have to be read in the caller's thread.
+        # Threads read rows by themselves where nothing can be amiss: not the first, so that its
+        # faults are told at once, and no objects that may have to be read in the caller's thread.
+        if threads > 1 and first_row:
+            block.text_bytes = _plain_bytes(block_rows, needs)
+        if not block.text_bytes:
             block.texts = block.read(needs)
+            block.text_bytes = block.n_bytes  # who scores it asks again
         yield block
         first_row += len(block_rows)
         most = n_rows * block_bytes // block.n_bytes

@@ -31,9 +31,7 @@ Two texts of 741,455 units that have neither beginning nor end in common make as
 MAX_LEVENSHTEIN_CELLS: Final = 2.0**37
 """The same for distances, which take longer; 370,727 units."""
 
-# Between two looks for Ctrl-C: pairs of units that are aligned, a tenth of a second; and units of
-# one side, so that the texts at hand stay in the cache (20 % of the time).
-_BLOCK_CELLS: Final = 2**32
+# Units of one side, so that the texts at hand stay in the cache (20 % of the time).
 _BLOCK_UNITS: Final = 2**15
 
 
@@ -243,9 +241,7 @@ def _aligned(pairs: _Pairs, *, edits: bool) -> _Counts:
     limit = MAX_LEVENSHTEIN_CELLS if edits else MAX_LCS_CELLS
     counts = np.empty(pairs.n_rows, np.int64)
     sizes = pairs.n_units
-    cells = sizes.astype(np.float64).prod(axis=1)
-    costs = np.maximum(sizes.max(axis=1), cells * (_BLOCK_UNITS / _BLOCK_CELLS))
-    for block in pairs.blocks(costs):
+    for block in pairs.blocks(sizes.max(axis=1)):
         interruptible(
             native.align,
             *block.units,

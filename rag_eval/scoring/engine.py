@@ -16,7 +16,6 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.columns import GIVEN, KeptRows, SampleBatch
@@ -132,7 +131,7 @@ def _on_threads(
                 block = next(source)
             except StopIteration:
                 break
-            except (InputError, KeyboardInterrupt) as error:
+            except (Exception, KeyboardInterrupt) as error:
                 failed = error
                 break
             pending.add(block)

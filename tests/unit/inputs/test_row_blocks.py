@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from rag_eval import EvalSample, evaluate_batch
-from rag_eval.inputs.row_blocks import BLOCK_BYTES, RowBlock, sample_blocks
+from rag_eval.inputs.row_blocks import BLOCK_BYTES, sample_blocks
 from rag_eval.inputs.samples import FieldNeeds
 from tests.tables import every_row
 
@@ -70,17 +70,35 @@ def test_rows_that_are_no_dicts_are_read_in_the_callers_thread() -> None:
     assert found.scores.tobytes() == plain.scores.tobytes()
 
 
+PLAIN = {"question": "?", "answer": "abc", "contexts": ["xx"] * 5}
+
+
 @every_row(
-    ("row", "n_bytes"),
+    ("metric", "row", "n_bytes"),
     [
-        ({"answer": "a", "contexts": ["xx"] * 5}, 10),
-        ({"answer": "abc", "contexts": []}, 3),
-        ({"answer": "abc"}, 3),
-        ({"answer": None, "contexts": [1, None, "four"]}, 4),
-        ({}, 0),
-        (EvalSample(question="q", answer="abc", contexts=("xx", "y")), 3),
+        ("faithfulness", PLAIN, 10),
+        ("answer_relevance", PLAIN, 3),  # which reads no contexts
+        # Read before they are passed on, and counted then.
+        ("faithfulness", {**PLAIN, "contexts": '["four"]'}, 4),
+        ("faithfulness", {**PLAIN, "contexts": ("xx", "yy")}, 4),
+        ("faithfulness", {**PLAIN, "contexts": []}, 3),
+        ("faithfulness", Noting(PLAIN), 10),
+        ("faithfulness", EvalSample(question="?", answer="abc", contexts=("xx", "yy")), 4),
     ],
 )
-def test_some_rows_stand_for_the_bytes_of_all(row: Any, n_bytes: int) -> None:
-    for n_rows in (1, 15, 32, 48, 320):
-        assert RowBlock(0, [row] * n_rows).n_bytes == pytest.approx(1 + n_rows * n_bytes, rel=0.1)
+def test_blocks_know_about_how_long_they_are(metric: str, row: Any, n_bytes: int) -> None:
+    """Threads read plain rows by themselves, and blocks are cut before that."""
+    needs = FieldNeeds.of((metric,), "overlap")  # type: ignore[arg-type]
+    first, *blocks = sample_blocks([row] * 700, needs, 2)
+    assert first.texts
+    for block in blocks:
+        assert (block.texts is None) == (row is PLAIN)
+        assert block.n_bytes == pytest.approx(1 + len(block) * n_bytes, rel=0.2)
+
+
+def test_the_length_of_rows_may_recur() -> None:
+    """Each 64th row was looked at, and all others passed for as short."""
+    rows = [{**PLAIN, "contexts": ["x" * (3_000 if n % 64 else 1)]} for n in range(9_000)]
+    needs = FieldNeeds.of(("faithfulness",), "overlap")
+    sizes = [len(block) for block in sample_blocks(rows, needs, 2)]
+    assert max(sizes[2:]) < 1000

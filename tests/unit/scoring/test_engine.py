@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from rag_eval import evaluate_batch
 from rag_eval.errors import InputError
 from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.samples import FieldNeeds, SampleError
@@ -342,3 +343,14 @@ def test_memory_of_blocks_is_kept_between_them() -> None:
     faults(20)
     # Each has 180 pages; they were all mapped again.
     assert faults(200) < 200 * 180 / 2
+
+
+@every_row("threads", [1, 2])
+def test_faults_of_rows_come_before_what_their_source_raises(threads: int) -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        for n in range(3000):
+            yield {"answer": "a", "contexts": [5 if n == 60 else "a"]}
+        raise ZeroDivisionError
+
+    with pytest.raises(InputError, match=r"^sample 60: contexts\[0\] must be a string"):
+        evaluate_batch(rows(), ["faithfulness"], threads=threads)
