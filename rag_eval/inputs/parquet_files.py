@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -28,14 +27,13 @@ if TYPE_CHECKING:
 # short rows. Of long rows fewer, so that a batch has some megabytes; but their size counts columns
 # that are not read, too, so never few.
 _BATCH_ROWS: Final = 2048
-_FEWEST_ROWS: Final = 128
+_FEWEST_ROWS: Final = 256
 _BATCH_BYTES: Final = 1 << 22
 _LOOKED_AT_ROWS: Final = 64
 _LIST_OF_TEXTS: Final = re.compile(r"(?:large_)?list<\w+: (?:large_)?string(?: not null)?>")
 _ARROW_MAGIC: Final = b"ARROW1"
-# Batches that are decoded ahead: with one, the decoding thread waited whenever a batch took longer.
-_AHEAD: Final = 2
 _END: Final = object()
+
 _Item = TypeVar("_Item")
 
 
@@ -277,7 +275,7 @@ def opened_columns(path: Path, max_row_bytes: int) -> Iterator[ColumnFile]:
 
 
 def read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
-    """The items, taken from the iterator by another thread while those before them are used.
+    """The items, each taken from the iterator by another thread while its predecessor is used.
 
     Pays where taking one leaves the interpreter to others, as decoding of columns does.
     """
@@ -286,11 +284,7 @@ def read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
         def submitted() -> Future[_Item | object]:
             return reader.submit(next, items, _END)
 
-        coming = deque(uninterrupted(submitted) for _ in range(_AHEAD))
-        try:
-            while (item := result_of(coming.popleft())) is not _END:
-                coming.append(uninterrupted(submitted))
-                yield item  # type: ignore[misc]  # not the end
-        finally:
-            for future in coming:
-                uninterrupted(future.cancel)
+        coming = uninterrupted(submitted)
+        while (item := result_of(coming)) is not _END:
+            coming = uninterrupted(submitted)
+            yield item  # type: ignore[misc]  # not the end

@@ -28,5 +28,5 @@ def test_batches_follow_the_length_of_rows(tmp_path: Path) -> None:
     }
     assert sizes[1] == [2048, 2048, 404]
     assert 400 < sizes[8_000][0] < 600
-    assert sizes[200_000][0] == 128
+    assert sizes[200_000][0] == 256
     assert all(sum(found) == 4500 for found in sizes.values())
