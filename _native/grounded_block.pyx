@@ -101,7 +101,8 @@ def score_block(
     ``weights``: of the eight losses of an answer, for faithfulness. A null score is NaN.
     ``losses``: filled like the scores, a row of NaN where faithfulness is null or asked for by
     nobody; not at all where it has no rows. ``stop`` ends it early, by an InterruptedError, once
-    its byte is not 0; with ``handles_signals`` what a signal handler raises does so, too.
+    its byte is not 0. With ``handles_signals``, an exception from a signal handler ends it
+    too.
     """
     cdef grounded_columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,

@@ -88,8 +88,8 @@ def score_block(
 
     An empty ground truth counts as none. ``numbers``: chunk relevance, claim support and sentence
     coverage thresholds, n-gram and TF-IDF weights. A null score is NaN.
-    ``stop`` ends it early, by an InterruptedError, once its byte is not 0; with ``handles_signals``
-    what a signal handler raises does so, too.
+    ``stop`` ends it early, by an InterruptedError, once its byte is not 0. With
+    ``handles_signals``, an exception from a signal handler ends it too.
     """
     cdef columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,

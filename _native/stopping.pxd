@@ -1,7 +1,7 @@
 """How a kernel ends early: by a byte that another thread sets, or by what a signal handler raises.
 
-Python handles signals in its main thread alone, and a kernel there has to let it: it looks for
-signals from time to time while it works.
+Python handles signals only in its main thread, so a kernel that runs there looks for signals from
+time to time.
 """
 from cpython.exc cimport PyErr_Occurred
 from libc.stdint cimport int64_t, uint8_t

@@ -137,8 +137,8 @@ def align(
 
     Units are those of these rows alone. A count is -1 where the parts of the two texts between what
     they have in common at both ends make more than ``max_cells`` pairs of units. ``stop`` ends it
-    early, by an InterruptedError, once its byte is not 0; with ``handles_signals`` what a signal
-    handler raises does so, too.
+    early, by an InterruptedError, once its byte is not 0. With ``handles_signals``, an exception
+    from a signal handler ends it too.
     """
     cdef column_t left = column_t(first_unit(left_units), &left_offsets[0])
     cdef column_t right = column_t(first_unit(right_units), &right_offsets[0])

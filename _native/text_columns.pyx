@@ -98,8 +98,8 @@ cdef inline void fetch_items(list items) noexcept:
 def joined(list lists, missing=None):
     """The items of lists, one after the other, with ``missing`` in place of None.
 
-    The strings lie anywhere in memory: waiting for each in turn took a third of the time in which
-    the texts of a row are read.
+    The strings lie anywhere in memory, so they are fetched some lists ahead: waiting for each in
+    turn took a quarter to a third of the time that reading the texts of a row takes.
     """
     cdef Py_ssize_t n = len(lists), i
     cdef list items, found = []

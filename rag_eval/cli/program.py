@@ -160,7 +160,9 @@ class Program(CommandGroup):
         except click.ClickException as error:
             return _fail(error.format_message())
         except (click.Abort, KeyboardInterrupt) as error:
-            if isinstance(error.__context__, EOFError):  # click takes it for the end of an answer
+            if isinstance(
+                error.__context__, EOFError
+            ):  # click treats it as the end of terminal input
                 return _fail_with(error.__context__)
             say(f"interrupted; {_what_is_left(error)}")
             return INTERRUPTED
@@ -242,7 +244,7 @@ def _lacks_kernels(error: Exception) -> bool:
 
 
 def _fail_with(defect: Exception) -> int:
-    """Tell of a defect; Python would exit with 1, which means that a gate failed."""
+    """Report a defect; Python itself would exit with 1, which means that a gate failed."""
     if _lacks_kernels(defect):
         say(f"error: {_OTHER_KERNELS} ({plain_text(str(defect))})")
     else:

@@ -20,15 +20,15 @@ RowBlocks: TypeAlias = "Generator[RowBlock, None, None]"
 # without memory; so few that they lie in a cache from packing to scoring, and that Ctrl-C gets its
 # turn.
 BLOCK_BYTES: Final = 1 << 20
-# So many times as long on several threads: for each block, the interpreter's lock goes from one to
-# another a few times, at some 50 microseconds.
+# Blocks are this many times as long on several threads: the interpreter's lock changes hands a few
+# times for each, at some 50 microseconds.
 _SHARED_BLOCK: Final = 2
 # The last ones become shorter, down to this part of the others, so that no thread is busy with a
 # whole block when the others are done.
 _LAST_BLOCKS: Final = 8
 _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
-# So many rows of a block, about, stand for its length.
+# About this many rows of a block are counted to estimate its length.
 _COUNTED_ROWS: Final = 16
 
 
@@ -130,13 +130,13 @@ class RowBlock:
 
 
 def _plain_bytes(rows: list[Any], needs: FieldNeeds) -> int:
-    """How long the texts of plain rows are, about; 0 where they are not read as easily.
+    """Approximate length of the texts of plain rows; 0 for other rows.
 
-    Plain are dicts with contexts, if these are needed, that are lists of strings.
+    Plain rows are dicts whose contexts, if these are needed, are lists of strings.
     """
     if set(map(type, rows)) != {dict}:
         return 0
-    # Odd, so that rows whose length recurs every 64 rows are not all short ones.
+    # Odd, so that a length that recurs every 64 rows is not the only one that is counted.
     step = max(1, len(rows) // _COUNTED_ROWS) | 1
     n_bytes = 0
     for row in rows[::step]:
@@ -161,8 +161,8 @@ def sample_blocks(
     first_row, n_rows = 0, _FIRST_BLOCK_ROWS
     while block_rows := list(islice(rows, n_rows)):
         block = RowBlock(first_row, block_rows)
-        # Threads read rows by themselves where nothing can be amiss: not the first, so that its
-        # faults are told at once, and no objects that may have to be read in the caller's thread.
+        # Threads read plain rows themselves. Read here are the first rows, so that their faults are
+        # reported at once, and objects that may have to be read in the caller's thread.
         if threads > 1 and first_row:
             block.text_bytes = _plain_bytes(block_rows, needs)
         if not block.text_bytes:

@@ -17,6 +17,7 @@ from rag_eval.kernels.columns import KeptRows, SampleBatch
 from rag_eval.kernels.settings import GroundedSettings, OverlapSettings, Settings
 from rag_eval.kernels.similarity import levenshtein
 from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.plumbing.interrupts import interruptible
 from rag_eval.samples import Profile
 
 SETTINGS: dict[Profile, Settings] = {"overlap": OverlapSettings(), "grounded": GroundedSettings()}
@@ -32,12 +33,22 @@ def shared(n: int) -> dict[str, Any]:
     return {"question": "a?", "answer": "A. " * n, "contexts": ["a"] * n}
 
 
+def many_truths(n: int) -> dict[str, Any]:
+    """Each ground truth is held against each context."""
+    return {
+        "question": " ".join(f"q{i} a" for i in range(n)),
+        "answer": "a",
+        "contexts": ["a"] * n,
+        "ground_truth": [f"w{i} a" for i in range(n)],
+    }
+
+
 def odd_calls(n: int) -> list[Callable[[], object]]:
     """Calls of kernels whose time grows by the square of ``n``."""
     calls: list[Callable[[], object]] = [lambda: levenshtein("ab" * n, "c" * 2 * n)]
     for profile, row in {
         "overlap": shared(n),
-        "grounded": {"question": "a?", "answer": "A b! " * n, "contexts": ["a b " * n]},
+        "grounded": many_truths(n),
     }.items():
         batch, settings = packed(profile, [row]), SETTINGS[profile]  # type: ignore[arg-type, index]
         calls += [
@@ -94,7 +105,7 @@ def within(frame: FrameType | None, function: Callable[..., object]) -> bool:
 
 @pytest.mark.usefixtures("_alarms")
 def test_what_a_handler_raises_ends_a_kernel() -> None:
-    """Each call would take minutes."""
+    """Each call takes minutes, but for the alignment, which takes seconds at most."""
 
     def interrupted(call: Callable[[], object]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
@@ -114,8 +125,13 @@ def test_what_a_handler_raises_ends_a_kernel() -> None:
 @pytest.mark.usefixtures("_alarms")
 def test_a_handler_that_returns_changes_nothing() -> None:
     heard: list[int] = []
-    signal.signal(signal.SIGALRM, lambda number, frame: heard.append(number))
-    for call in odd_calls(2_000):
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        if within(frame, interruptible):
+            heard.append(number)
+
+    signal.signal(signal.SIGALRM, handler)
+    for call in odd_calls(4_000):
         quiet = content(call())
         signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
         heard.clear()
