@@ -166,7 +166,9 @@ class RowStream:
         score = file_block_scorer(
             self.plan, self.needs, skip_invalid=self._skips_invalid, explains=explains
         )
-        scored = score_blocks(blocks, score, self._threads, reads_apart=True)
+        # A thread that reads and writes besides would take its time from those that score.
+        has_core_left = self._threads == 1 or self._threads < thread_count(None)
+        scored = score_blocks(blocks, score, self._threads, reads_apart=has_core_left)
         # An earlier run has looked at the first rows of the file that it ended in.
         checked = set() if start == START else {source_name(self.source.paths[start.file])}
         with closing(blocks), closing(scored):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -29,7 +29,8 @@ from rag_eval.scoring.scorer_columns import assembled, scorer_columns
 
 ScoreFn: TypeAlias = "Callable[[SampleBlock], ScoredBlock]"
 
-# Blocks read ahead of the scoring threads: enough that none of them waits for the reader.
+# Blocks that wait for a thread, so that none waits for the reader; where the reader scores as well,
+# one more for each thread.
 _AHEAD: Final = 3
 # Texts of blocks that wait for an earlier one, at most, besides twice the largest of them: so many
 # are scored while one thread is busy with a giant row.
@@ -105,7 +106,7 @@ def score_blocks(
     """Score blocks and return them in the order in which they came.
 
     The caller's thread takes the blocks; ``score`` packs and scores on ``threads`` threads, and the
-    GIL is released while a block is scored. One thread means the caller's, unless ``reads_apart``:
+    GIL is released while a block is scored. One of them is the caller's, unless ``reads_apart``:
     where rows are read from files and written to others, that goes on meanwhile. The first block
     that cannot be scored ends the run.
 
@@ -116,13 +117,16 @@ def score_blocks(
     flag = stop or StopFlag()
     if threads == 1 and not reads_apart:
         return (flag.obeyed(score, block) for block in blocks)
-    return _on_threads(blocks, score, threads, flag)
+    helpers = threads if reads_apart else threads - 1
+    pending = _Pending(
+        lambda block: flag.obeyed(score, block), helpers, caller_scores=not reads_apart
+    )
+    return _on_threads(blocks, pending, flag)
 
 
 def _on_threads(
-    blocks: Iterable[SampleBlock], score: ScoreFn, threads: int, flag: StopFlag
+    blocks: Iterable[SampleBlock], pending: _Pending, flag: StopFlag
 ) -> Generator[ScoredBlock, None, None]:
-    pending = _Pending(lambda block: flag.obeyed(score, block), threads)
     try:
         failed: BaseException | None = None
         source = iter(blocks)
@@ -160,19 +164,27 @@ def _keep_memory() -> None:
 class _Scoring:
     """A block that a thread scores, or has scored."""
 
-    __slots__ = ("_block", "_failed", "_found", "is_done", "n_bytes")
+    __slots__ = ("_block", "_failed", "_found", "_taken", "is_done", "n_bytes")
 
     def __init__(self, block: SampleBlock) -> None:
         self._block = block
+        self._taken = Lock()  # by the thread that scores the block, for good
         self._found: ScoredBlock | None = None
         self._failed: BaseException | None = None
         self.n_bytes = block.n_bytes
         self.is_done = False
 
-    def run(self, score: ScoreFn) -> None:
+    @property
+    def is_free(self) -> bool:
+        return not self._taken.locked()
+
+    def run(self, score: ScoreFn, kept_errors: type[BaseException] = BaseException) -> None:
+        """Score the block, unless another thread has begun to; what is raised comes later."""
+        if not self._taken.acquire(blocking=False):
+            return
         try:
             self._found = score(self._block)
-        except BaseException as error:
+        except kept_errors as error:
             self._failed = error
         self.is_done = True
 
@@ -190,13 +202,18 @@ class _Scoring:
 class _Pending:
     """Blocks that threads score, or that wait for an earlier one, in order.
 
+    With ``caller_scores`` the caller's thread scores some where it would wait otherwise.
+
     Its queues are not written in Python: an exception from a signal's handler leaves no lock of
     theirs locked, and nothing in here has to be guarded against one.
     """
 
-    def __init__(self, score: ScoreFn, threads: int) -> None:
+    def __init__(self, score: ScoreFn, threads: int, *, caller_scores: bool) -> None:
         self._score = score
         self._n_threads = threads
+        self._caller_scores = caller_scores
+        # While the caller's thread scores a block, each of the others may begin one.
+        self._n_most = threads + _AHEAD + (threads if caller_scores else 0)
         self._threads: list[Thread] = []
         self._blocks: deque[_Scoring] = deque()
         self._to_do: SimpleQueue[_Scoring | None] = SimpleQueue()
@@ -222,12 +239,12 @@ class _Pending:
         while self._blocks:
             if self._blocks[0].is_done or self._is_too_long():
                 while not self._blocks[0].is_done:
-                    self._wait(LOOK_S)
+                    self._go_on()
                 yield self._blocks.popleft().result()
-            elif self._n_unfinished() < self._n_threads + _AHEAD:
+            elif self._n_unfinished() < self._n_most:
                 return
             else:
-                self._wait(LOOK_S)
+                self._go_on()
 
     def rest(self, grace_s: float | None) -> Iterator[ScoredBlock]:
         """All that is left; with a grace, up to the first that is not done when it is over."""
@@ -237,7 +254,10 @@ class _Pending:
                 left = end - time.monotonic()
                 if left <= 0:
                     return
-                self._wait(min(left, LOOK_S))
+                if grace_s is None:
+                    self._go_on()
+                else:
+                    self._wait(min(left, LOOK_S))
             yield self._blocks.popleft().result()
 
     def close(self) -> None:
@@ -251,7 +271,20 @@ class _Pending:
     def _work(self) -> None:
         while (scoring := self._to_do.get()) is not None:
             scoring.run(self._score)
-            self._news.put(None)
+            if self._news.empty():
+                self._news.put(None)
+
+    def _go_on(self) -> None:
+        """Score a block in the caller's thread, or wait where it does not or has none to score.
+
+        It takes the shortest: while it is busy, nobody reads on for the others.
+        """
+        free = [scoring for scoring in self._blocks if scoring.is_free]
+        if self._caller_scores and free:
+            # A KeyboardInterrupt is raised at once, as on one thread.
+            min(free, key=lambda scoring: scoring.n_bytes).run(self._score, Exception)
+        else:
+            self._wait(LOOK_S)
 
     def _wait(self, seconds: float) -> None:
         """Until a block is scored, or so long: who waits has a look at what is done."""

@@ -82,7 +82,9 @@ class Measurability:
         """Count the rows of a block."""
         if len(null_reasons):
             self._has_rows = True
-            if True in self._null.tolist():
+            # The first row decides it for most: no pass over the others for them.
+            self._null &= null_reasons[0] == _MISSING
+            if self._null.any():
                 self._null &= (null_reasons == _MISSING).all(axis=0)
 
     def add_part(self, missing: Sequence[int]) -> None:

@@ -112,7 +112,8 @@ def test_the_others_go_on_while_one_is_slow(
         gate.set()
 
     at_a_wait(monkeypatch, let_go, n_blocks=1)
-    found.extend(block.rows.first_row for block in rows.scored(threads))
+    scored = rows.scored(threads, reads_apart=True)
+    found.extend(block.rows.first_row for block in scored)
     assert found == list(range(150))
 
 
@@ -127,7 +128,8 @@ def test_not_more_blocks_are_begun_than_threads_can_take(monkeypatch: pytest.Mon
         gate.set()
 
     at_a_wait(monkeypatch, let_go)
-    assert [block.rows.first_row for block in rows.scored(2)] == list(range(150))
+    scored = rows.scored(2, reads_apart=True)
+    assert [block.rows.first_row for block in scored] == list(range(150))
     assert n_pulled == [2 + engine._AHEAD]
 
 
@@ -143,7 +145,8 @@ def test_texts_that_wait_are_bounded(threads: int, monkeypatch: pytest.MonkeyPat
         gate.set()
 
     at_a_wait(monkeypatch, let_go, n_blocks=1)
-    assert [block.rows.first_row for block in rows.scored(threads)] == list(range(300))
+    scored = rows.scored(threads, reads_apart=True)
+    assert [block.rows.first_row for block in scored] == list(range(300))
     # The bound, twice the largest, and the block that went past it.
     assert n_pulled == [(10_000 + 2 * 100) // 100 + 1]
 
@@ -166,10 +169,74 @@ def test_a_giant_does_not_stop_the_rows_behind_it(monkeypatch: pytest.MonkeyPatc
         gate.set()
 
     at_a_wait(monkeypatch, let_go, n_blocks=1)
-    scored = score_blocks(blocks(), rows.score, 2)
+    scored = score_blocks(blocks(), rows.score, 2, reads_apart=True)
     assert [block.rows.first_row for block in scored] == list(range(300))
     # The giant, 1,000 + 2 * 5,000 bytes less its own, and one more.
     assert n_pulled == [1 + 60 + 1]
+
+
+@every_row("threads", [1, 2, 4])
+def test_the_caller_is_one_of_the_threads(threads: int) -> None:
+    """It woke up for every block, to wait again, on a core that a thread was scoring on."""
+    rows = Rows(200)
+    seen: set[str] = set()
+    caller = threading.current_thread()
+    caller_has_scored = threading.Event()
+
+    def score(block: RowBlock) -> Any:
+        seen.add(threading.current_thread().name)
+        if threading.current_thread() is caller:
+            caller_has_scored.set()
+        else:
+            assert caller_has_scored.wait(TIMEOUT)
+        return rows.score(block)
+
+    found = [block.rows.first_row for block in score_blocks(rows.blocks(), score, threads)]
+    assert found == list(range(200))
+    assert len(seen) <= threads
+
+
+def test_the_caller_leaves_giants_to_others() -> None:
+    """While it scores one it reads no rows, and the others would have to wait for some."""
+    rows = Rows(100)
+    giants = {0, 9, 10, 50}
+    begun: set[int] = set()
+    scored_here: list[int] = []
+
+    def blocks() -> Iterator[RowBlock]:
+        for block in rows.blocks():
+            if block.first_row in giants:
+                block.text_bytes = 5000
+            yield block
+
+    def score(block: RowBlock) -> Any:
+        begun.add(block.first_row)
+        if threading.current_thread() is threading.main_thread():
+            scored_here.append(block.first_row)
+            # So that the other thread does not lag behind until there are giants alone.
+            before = {number for number in giants if number < block.first_row}
+            rows.until(lambda: before <= begun)
+        return rows.score(block)
+
+    found = [block.rows.first_row for block in score_blocks(blocks(), score, 2)]
+    assert found == list(range(100))
+    assert scored_here
+    assert giants.isdisjoint(scored_here)
+
+
+def test_ctrl_c_while_the_caller_scores_ends_the_threads() -> None:
+    rows = Rows(1000)
+    before = set(threading.enumerate())
+
+    def score(block: RowBlock) -> Any:
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        return rows.score(block)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(score_blocks(rows.blocks(), score, 3))
+    assert not set(threading.enumerate()) - before
+    assert rows.n_pulled < 50
 
 
 @every_row("threads", [1, 2, 4])
