@@ -214,7 +214,7 @@ cdef inline double chunk_cosine(chunk_terms_t* work, int64_t chunk) noexcept nog
     if work.n_query_terms > MANY_TERMS * n:
         dot = sparse_dot(work, chunk)
     else:
+        # Those that are not shared add 0, which is no branch for the processor to guess wrong.
         for i in range(1, work.n_query_terms + 1):
-            if shared_counts[i]:
-                add_shared(work, i, &dot)
+            add_shared(work, i, &dot)
     return clamped(dot / (work.query_length * sqrt(total)))

@@ -105,10 +105,14 @@ cdef struct claims_t:
     int64_t hits_capacity
     int64_t* sought            # words of a chunk whose stems are wanted or in a claim
     int64_t sought_capacity
-    int64_t* neighbours        # words that, with the one before, may be a claim's bigram
+    uint64_t* neighbours       # pairs of the chunks that may be a claim's bigram
     int64_t neighbours_capacity
     int64_t* contents          # places of content words that may be in a claim's skip pair
     int64_t contents_capacity
+    uint64_t* skips            # ... such pairs
+    int64_t skips_capacity
+    uint64_t* followers        # per stem of a claim: bits of those that follow it in a pair
+    int64_t followers_capacity
     const piece_t* chunks      # held against the claims
     int64_t n_chunks
     const piece_t* question    # NULL without one
@@ -143,6 +147,8 @@ cdef inline void close_claims(claims_t* claims) noexcept nogil:
     free(claims.sought)
     free(claims.neighbours)
     free(claims.contents)
+    free(claims.skips)
+    free(claims.followers)
     free(claims.chunk_values.slots)
     free(claims.question_values.slots)
     free(claims.stated.slots)
@@ -153,7 +159,7 @@ cdef inline void close_claims(claims_t* claims) noexcept nogil:
 cdef inline int begin_claims(claims_t* claims, const row_words_t* words,
                              int64_t n_slots) noexcept nogil:
     """Forget the row before; 0, or -1 without memory."""
-    cdef int64_t n_sentences = words.sentences.size
+    cdef int64_t n_sentences = words.sentences.size, capacity = claims.followers_capacity
     claims.n_types = claims.n_pairs = claims.first_marked = claims.last_marked = 0
     claims.has_chunk_values = claims.has_question_values = claims.has_chunk_raws = False
     claims.question = NULL
@@ -165,6 +171,11 @@ cdef inline int begin_claims(claims_t* claims, const row_words_t* words,
     if reserve(<void**> &claims.marks, &claims.marks_capacity, n_stems(words) + 1, 1):
         return -1
     memset(claims.marks, 0, <size_t> n_stems(words))
+    if reserve(<void**> &claims.followers, &capacity, n_stems(words) + 1, sizeof(uint64_t)):
+        return -1
+    memset(claims.followers + claims.followers_capacity, 0,
+           <size_t> (capacity - claims.followers_capacity) * sizeof(uint64_t))
+    claims.followers_capacity = capacity
     return clear_grams(&claims.grams, n_slots)
 
 
@@ -186,6 +197,11 @@ cdef inline int64_t add_types(claims_t* claims, const row_words_t* words, const 
     return n
 
 
+cdef inline uint64_t follower_bit(token_t stem) noexcept nogil:
+    """The bit of a stem among the followers of another: one of 64."""
+    return <uint64_t> 1 << (stem & 63)
+
+
 cdef inline int64_t add_pairs(claims_t* claims, const token_t* stems,
                               int64_t n_words) noexcept nogil:
     """Add the distinct pairs of neighbours to ``pairs``; how many, or -1 without memory."""
@@ -199,6 +215,7 @@ cdef inline int64_t add_pairs(claims_t* claims, const token_t* stems,
         id = number_gram_at_sight(&claims.grams, gram_pair(<uint64_t> stems[i], stems[i + 1]))
         if id < 0:
             return -1
+        claims.followers[stems[i]] |= follower_bit(stems[i + 1])
         # Written always and kept when fresh.
         claims.pairs[claims.n_pairs + n] = <token_t> id
         n += claims.tally.cells[id] < claims.tally.stamp
@@ -207,13 +224,25 @@ cdef inline int64_t add_pairs(claims_t* claims, const token_t* stems,
     return n
 
 
+cdef inline void mark_claim(claims_t* claims, const token_t* stems,
+                            int64_t n_words) noexcept nogil:
+    """Mark the stems of a sentence. Those of no sentence before have no followers yet."""
+    cdef uint8_t* marks = claims.marks
+    cdef int64_t i
+    cdef uint8_t mark
+    for i in range(n_words):
+        mark = marks[stems[i]]
+        claims.followers[stems[i]] &= 0 - <uint64_t> (mark & STEM_IN_CLAIM)
+        marks[stems[i]] = mark | STEM_IN_CLAIM
+
+
 cdef inline int add_claims(claims_t* claims, const row_words_t* words,
                            const piece_t* piece) noexcept nogil:
     """Set out what the sentences of a text claim; 0, or -1 without memory."""
     cdef const sentence_t* sentence
     cdef const token_t* content
     cdef claim_t* claim
-    cdef int64_t i, k, first, last
+    cdef int64_t i, first, last
     for i in range(piece.first_sentence, piece.last_sentence):
         sentence = &words.sentences.items[i]
         claim = &claims.claims[i]
@@ -222,8 +251,7 @@ cdef inline int add_claims(claims_t* claims, const row_words_t* words,
         claim.types = claims.n_types
         content = content_or_all(words, first, last, &claim.n_content)
         claim.n_types = add_types(claims, words, content, claim.n_content)
-        for k in range(first, last):
-            claims.marks[words.stems[k]] |= STEM_IN_CLAIM
+        mark_claim(claims, words.stems + first, last - first)
         claim.pairs = claims.n_pairs
         claim.n_pairs = add_pairs(claims, words.stems + first, last - first)
         claim.skips = claims.n_pairs
@@ -291,15 +319,16 @@ cdef inline int reserve_sifted(claims_t* claims, int64_t n_words) noexcept nogil
     if reserve(<void**> &claims.contents, &claims.contents_capacity, n_words + 1,
                sizeof(int64_t)):
         return -1
+    if reserve(<void**> &claims.skips, &claims.skips_capacity, 2 * (n_words + 1),
+               sizeof(uint64_t)):
+        return -1
     return reserve(<void**> &claims.neighbours, &claims.neighbours_capacity, n_words + 1,
-                   sizeof(int64_t))
+                   sizeof(uint64_t))
 
 
-cdef inline void find_pair(claims_t* claims, token_t left, token_t right,
-                           uint8_t how) noexcept nogil:
+cdef inline void find_pair(claims_t* claims, uint64_t pair, uint8_t how) noexcept nogil:
     """Note that a chunk has a pair, should it be one of a claim's."""
     cdef const grams_t* grams = &claims.grams
-    cdef uint64_t pair = gram_pair(<uint64_t> left, right)
     cdef const gram_slot_t* home = &grams.slots[gram_slot(grams, pair)]
     # Of a slot that is free, far above all ids.
     cdef uint64_t id = <uint64_t> (<int64_t> home.serial - grams.first_serial)
@@ -313,26 +342,38 @@ cdef inline void find_pair(claims_t* claims, token_t left, token_t right,
     claims.pair_found[id] |= how
 
 
+cdef inline uint64_t may_follow(const uint64_t* followers, token_t left,
+                                token_t right) noexcept nogil:
+    """1 where a claim has a pair, and by chance where another stem follows the left one."""
+    return followers[left] >> (right & 63) & 1
+
+
 cdef inline void find_skip_pairs(claims_t* claims, const row_words_t* words,
                                  int64_t n_contents) noexcept nogil:
     """Find pairs of content words that have at most one other between them."""
+    cdef const uint64_t* followers = claims.followers
+    cdef uint64_t* skips = claims.skips
     # Places among the content words, and stems, of the word at hand and the two before it.
-    cdef int64_t place, last_place = -2 * (1 + SKIPPED), first_place = last_place, word, i
+    cdef int64_t place, last_place = -2 * (1 + SKIPPED), first_place = last_place, word
+    cdef int64_t n_skips = 0, i
     cdef token_t stem, last_stem = 0, first_stem = 0
     for i in range(n_contents):
         word = word_of(claims.contents[i])
         # The last word of a chunk and the first of the next are no pair.
         place = words.content_before[word] + (1 + SKIPPED) * chunk_of(claims.contents[i])
         stem = words.stems[word]
-        if place - last_place <= 1 + SKIPPED:
-            find_pair(claims, last_stem, stem, AS_SKIP_PAIR)
+        # Written always and kept where there is a pair: no branch on what cannot be guessed.
+        skips[n_skips] = gram_pair(<uint64_t> last_stem, stem)
+        n_skips += (place - last_place <= 1 + SKIPPED) & may_follow(followers, last_stem, stem)
         # The word between them is in a claim, too.
-        if place - first_place == 1 + SKIPPED:
-            find_pair(claims, first_stem, stem, AS_SKIP_PAIR)
+        skips[n_skips] = gram_pair(<uint64_t> first_stem, stem)
+        n_skips += (place - first_place == 1 + SKIPPED) & may_follow(followers, first_stem, stem)
         first_place = last_place
         first_stem = last_stem
         last_place = place
         last_stem = stem
+    for i in range(n_skips):
+        find_pair(claims, skips[i], AS_SKIP_PAIR)
 
 
 cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const piece_t* chunks,
@@ -340,8 +381,8 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
     """Find what the chunks share with the claims and the questions; 0, or -1 without memory.
 
     Chunks lie end to end. A pass without a branch marks their stems and keeps the places of those
-    that are wanted or in a claim; another, over these alone, keeps the places of wanted stems, of
-    neighbours that both stand in a claim, and of content words that do.
+    that are wanted or in a claim; another, over these alone, keeps the places of wanted stems,
+    neighbours that may be a claim's, and the places of content words that stand in one.
     """
     cdef int64_t first = chunks[0].first if n_chunks else 0
     cdef int64_t last = chunks[n_chunks - 1].last if n_chunks else 0
@@ -351,10 +392,11 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
     cdef const int64_t* content_before = words.content_before
     cdef uint8_t* marks = claims.marks
     cdef int64_t* hits
-    cdef int64_t* neighbours
+    cdef uint64_t* neighbours
     cdef int64_t* contents
     cdef int64_t* sought
-    cdef token_t stem
+    cdef const uint64_t* followers = claims.followers
+    cdef token_t stem, last_stem
     cdef uint8_t mark
     forget_chunks(claims, words)
     claims.chunks = chunks
@@ -377,19 +419,22 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
             n_sought += mark & (STEM_IN_CLAIM | STEM_WANTED) != 0
         # The word behind the last one that is in a claim.
         before = -1
+        last_stem = 0
         for k in range(n_sought):
             i = sought[k]
-            mark = marks[stems[i]]
+            stem = stems[i]
+            mark = marks[stem]
             hits[n_hits] = place_of(chunk, i)
             n_hits += mark & STEM_WANTED != 0
             mark &= STEM_IN_CLAIM
-            neighbours[n_neighbours] = i
-            n_neighbours += mark & (before == i)
+            neighbours[n_neighbours] = gram_pair(<uint64_t> last_stem, stem)
+            n_neighbours += mark & (before == i) & may_follow(followers, last_stem, stem)
             contents[n_contents] = place_of(chunk, i)
             n_contents += mark & (content_before[i + 1] - content_before[i])
             before = i + 1 if mark else before
+            last_stem = stem
     for i in range(n_neighbours):
-        find_pair(claims, stems[neighbours[i] - 1], stems[neighbours[i]], AS_NEIGHBOURS)
+        find_pair(claims, neighbours[i], AS_NEIGHBOURS)
     find_skip_pairs(claims, words, n_contents)
     return list_occurrences(&claims.occurrences, words.stems, claims.hits, n_hits,
                             n_stems(words))

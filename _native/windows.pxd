@@ -94,7 +94,8 @@ cdef inline void number_stems(occurrences_t* found, const token_t* stems) noexce
     # What was listed before is forgotten stem by stem: there may be many more stems than places.
     for i in range(found.n_listed):
         found.numbers[found.listed[i]] = 0
-    memset(found.begins, 0, <size_t> (found.n_hits + 4) * sizeof(int64_t))
+    # Up to the number that the next fresh stem would get.
+    found.begins[0] = found.begins[1] = found.begins[2] = found.begins[3] = 0
     for i in range(found.n_hits):
         stem = stems[word_of(found.hits[i])]
         number = found.numbers[stem]
@@ -102,6 +103,7 @@ cdef inline void number_stems(occurrences_t* found, const token_t* stems) noexce
         fresh = number == 0
         found.listed[n_listed] = stem
         n_listed += fresh
+        found.begins[n_listed + 3] = 0
         number |= -fresh & <int32_t> n_listed
         found.numbers[stem] = number
         found.begins[number + 2] += 1
