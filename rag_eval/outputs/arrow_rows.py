@@ -232,8 +232,7 @@ def regrouped(pa: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     group: list[pa.Table] = []
     n_bytes = n_rows = 0
     for table in _steps(pa, batches):
-        for piece in _pieces(pa, table):
-            size = _content_bytes(pa, piece)
+        for piece, size in _pieces(pa, table):
             if group and (n_bytes + size > _MOST_BYTES or n_rows + piece.num_rows > _MOST_ROWS):
                 yield pa.concat_tables(group)
                 group, n_bytes, n_rows = [], 0, 0
@@ -263,9 +262,11 @@ def _steps(pa: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting).combine_chunks()
 
 
-def _pieces(pa: Any, table: pa.Table) -> Iterator[pa.Table]:
-    if table.num_rows == 1 or _content_bytes(pa, table) <= _MOST_BYTES:
-        yield table
+def _pieces(pa: Any, table: pa.Table) -> Iterator[tuple[pa.Table, int]]:
+    """Tables with their bytes."""
+    size = _content_bytes(pa, table)
+    if table.num_rows == 1 or size <= _MOST_BYTES:
+        yield table, size
         return
     half = table.num_rows // 2
     yield from _pieces(pa, table.slice(0, half))
@@ -279,6 +280,8 @@ def _content_bytes(pa: Any, table: pa.Table) -> int:
 
 def _array_bytes(pa: Any, array: pa.Array) -> int:
     kind, types = array.type, pa.types
+    if types.is_primitive(kind):
+        return len(array) * 8
     if types.is_string_view(kind) or types.is_binary_view(kind):
         array = array.cast(pa.large_binary())
         kind = array.type
@@ -288,6 +291,8 @@ def _array_bytes(pa: Any, array: pa.Array) -> int:
         or types.is_large_binary(kind)
         or (types.is_large_string(kind))
     ):
+        if array.null_count == len(array):  # nearly always, of reasons
+            return len(array) * 4
         return len(array) * 4 + (pa.compute.sum(pa.compute.binary_length(array)).as_py() or 0)
     if types.is_struct(kind):
         return sum(_array_bytes(pa, child) for child in array.flatten())
