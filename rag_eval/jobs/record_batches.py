@@ -174,7 +174,9 @@ class BatchScorer:
             blocks = arrow_blocks(source, fields.paths)
             threads = self._options.get("threads") or 1
             scorer = block_scorer(self._plan, self._needs)
-            loop = ScoringLoop(self._plan, score_blocks(blocks, scorer, threads))
+            has_scorers = bool(self._plan.scorers)
+            scored = score_blocks(blocks, scorer, threads, has_scorers=has_scorers)
+            loop = ScoringLoop(self._plan, scored)
             try:
                 loop.score(matrix)
             except SampleError as error:

@@ -168,7 +168,13 @@ class RowStream:
         )
         # A thread that reads and writes besides would take its time from those that score.
         has_core_left = self._threads == 1 or self._threads < thread_count(None)
-        scored = score_blocks(blocks, score, self._threads, reads_apart=has_core_left)
+        scored = score_blocks(
+            blocks,
+            score,
+            self._threads,
+            reads_apart=has_core_left,
+            has_scorers=bool(self.plan.scorers),
+        )
         # An earlier run has looked at the first rows of the file that it ended in.
         checked = set() if start == START else {source_name(self.source.paths[start.file])}
         with closing(blocks), closing(scored):

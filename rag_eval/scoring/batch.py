@@ -226,6 +226,9 @@ class BatchJob:
                 object_blocks(self._samples, needs, threads, names, self._absent_in),
                 block_scorer(self._plan, needs),
                 threads,
+                # Rows may be waited for.
+                reads_apart=is_read_once and threads > 1,
+                has_scorers=bool(self._plan.scorers),
                 stop=self._stop,
             ),
             progress_of(options.get("on_progress"), n_rows),

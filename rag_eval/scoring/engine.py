@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.columns import GIVEN, KeptRows, SampleBatch
@@ -30,7 +31,7 @@ from rag_eval.scoring.scorer_columns import assembled, scorer_columns
 ScoreFn: TypeAlias = "Callable[[SampleBlock], ScoredBlock]"
 
 # Blocks that wait for a thread, so that none waits for the reader; where the reader scores as well,
-# one more for each thread.
+# one more for each other thread.
 _AHEAD: Final = 3
 # Texts of blocks that wait for an earlier one, at most, besides twice the largest of them: so many
 # are scored while one thread is busy with a giant row.
@@ -101,26 +102,28 @@ def score_blocks(
     threads: int,
     *,
     reads_apart: bool = False,
+    has_scorers: bool = False,
     stop: StopFlag | None = None,
 ) -> Generator[ScoredBlock, None, None]:
     """Score blocks and return them in the order in which they came.
 
     The caller's thread takes the blocks; ``score`` packs and scores on ``threads`` threads, and the
     GIL is released while a block is scored. One of them is the caller's, unless ``reads_apart``:
-    where rows are read from files and written to others, that goes on meanwhile. The first block
-    that cannot be scored ends the run.
+    where rows are waited for, or read from files and written to others, that goes on meanwhile.
+    With ``has_scorers`` functions of the user may run: on one thread in the caller's, on several
+    never there, so that all rows have the same context. The first block that cannot be scored ends
+    the run.
 
     Ctrl-C, and whatever else ends the loop early, sets ``stop``, which ends the block at hand; it
-    may be set from another thread as well.
+    may be set from another thread as well. After Ctrl-C the rows that were read come first, as far
+    as they are scored within a second.
     """
     _keep_memory()
     flag = stop or StopFlag()
     if threads == 1 and not reads_apart:
         return (flag.obeyed(score, block) for block in blocks)
-    helpers = threads if reads_apart else threads - 1
-    pending = _Pending(
-        lambda block: flag.obeyed(score, block), helpers, caller_scores=not reads_apart
-    )
+    caller_scores = not (reads_apart or has_scorers)
+    pending = _Pending(lambda block: flag.obeyed(score, block), threads, caller_scores)
     return _on_threads(blocks, pending, flag)
 
 
@@ -128,23 +131,22 @@ def _on_threads(
     blocks: Iterable[SampleBlock], pending: _Pending, flag: StopFlag
 ) -> Generator[ScoredBlock, None, None]:
     try:
-        failed: BaseException | None = None
         source = iter(blocks)
-        while True:
+        while pending.failed is None:
             try:
                 block = next(source)
             except StopIteration:
                 break
             except (Exception, KeyboardInterrupt) as error:
-                failed = error
+                pending.fail(error)
                 break
             pending.add(block)
             yield from pending.ready()
-        yield from pending.rest(_GRACE_S if isinstance(failed, KeyboardInterrupt) else None)
-        if failed is not None:
+        yield from pending.rest()
+        if pending.failed is not None:
             # Only now: rows before it may have faults of their own, and the first is reported; and
-            # rows that were read before Ctrl-C, while others were waited for, are kept.
-            raise failed
+            # rows that were read before Ctrl-C are kept.
+            raise pending.failed
     finally:
         # On an error or Ctrl-C: what has not begun is dropped, what runs is ended.
         flag.set()
@@ -164,10 +166,10 @@ def _keep_memory() -> None:
 class _Scoring:
     """A block that a thread scores, or has scored."""
 
-    __slots__ = ("_block", "_failed", "_found", "_taken", "is_done", "n_bytes")
+    __slots__ = ("_failed", "_found", "_taken", "block", "is_done", "n_bytes")
 
     def __init__(self, block: SampleBlock) -> None:
-        self._block = block
+        self.block = block
         self._taken = Lock()  # by the thread that scores the block, for good
         self._found: ScoredBlock | None = None
         self._failed: BaseException | None = None
@@ -178,13 +180,13 @@ class _Scoring:
     def is_free(self) -> bool:
         return not self._taken.locked()
 
-    def run(self, score: ScoreFn, kept_errors: type[BaseException] = BaseException) -> None:
-        """Score the block, unless another thread has begun to; what is raised comes later."""
+    def run(self, score: ScoreFn, kept: type[BaseException] = BaseException) -> None:
+        """Score the block, unless another thread has begun to; ``kept`` errors are raised later."""
         if not self._taken.acquire(blocking=False):
             return
         try:
-            self._found = score(self._block)
-        except kept_errors as error:
+            self._found = score(self.block)
+        except kept as error:
             self._failed = error
         self.is_done = True
 
@@ -202,33 +204,51 @@ class _Scoring:
 class _Pending:
     """Blocks that threads score, or that wait for an earlier one, in order.
 
-    With ``caller_scores`` the caller's thread scores some where it would wait otherwise.
+    With ``caller_scores`` one of the threads is the caller's, which scores some where it would wait
+    otherwise.
 
     Its queues are not written in Python: an exception from a signal's handler leaves no lock of
-    theirs locked, and nothing in here has to be guarded against one.
+    theirs locked.
+
+    Attributes
+    ----------
+    failed : BaseException or None
+        What ends the run, besides faults of blocks.
     """
 
-    def __init__(self, score: ScoreFn, threads: int, *, caller_scores: bool) -> None:
+    def __init__(self, score: ScoreFn, threads: int, caller_scores: bool) -> None:
         self._score = score
-        self._n_threads = threads
         self._caller_scores = caller_scores
+        self._n_threads = threads - caller_scores
         # While the caller's thread scores a block, each of the others may begin one.
-        self._n_most = threads + _AHEAD + (threads if caller_scores else 0)
+        self._n_most = self._n_threads * (1 + caller_scores) + _AHEAD
         self._threads: list[Thread] = []
         self._blocks: deque[_Scoring] = deque()
         self._to_do: SimpleQueue[_Scoring | None] = SimpleQueue()
         self._news: SimpleQueue[None] = SimpleQueue()
+        self._end = math.inf
+        self.failed: BaseException | None = None
 
     def add(self, block: SampleBlock) -> None:
         """Have a block scored; each of the first starts a thread."""
         if len(self._threads) < self._n_threads:
             with deferred_interrupts():
-                thread = Thread(target=self._work, name=f"rag_eval_{len(self._threads)}")
+                # A daemon: a signal that comes between the last block and ``close`` would have
+                # Python wait for it at its end, for ever.
+                thread = Thread(
+                    target=self._work, name=f"rag_eval_{len(self._threads)}", daemon=True
+                )
                 thread.start()
                 self._threads.append(thread)
         scoring = _Scoring(block)
         self._blocks.append(scoring)
         self._to_do.put(scoring)
+
+    def fail(self, error: BaseException) -> None:
+        """Note what ends the run; after Ctrl-C there is little time for what was read."""
+        self.failed = error
+        if isinstance(error, KeyboardInterrupt):
+            self._end = time.monotonic() + _GRACE_S
 
     def ready(self) -> Iterator[ScoredBlock]:
         """Blocks to pass on before more are read, waiting for some where there are too many.
@@ -236,28 +256,21 @@ class _Pending:
         The first may be a giant that holds up all others: they go on, and wait for it, until their
         texts take too much memory.
         """
-        while self._blocks:
-            if self._blocks[0].is_done or self._is_too_long():
-                while not self._blocks[0].is_done:
-                    self._go_on()
+        while self._blocks and self.failed is None:
+            if self._blocks[0].is_done:
                 yield self._blocks.popleft().result()
-            elif self._n_unfinished() < self._n_most:
+            elif self._n_unfinished() < self._n_most and not self._is_too_long():
                 return
             else:
                 self._go_on()
 
-    def rest(self, grace_s: float | None) -> Iterator[ScoredBlock]:
-        """All that is left; with a grace, up to the first that is not done when it is over."""
-        end = math.inf if grace_s is None else time.monotonic() + grace_s
+    def rest(self) -> Iterator[ScoredBlock]:
+        """All that is left; after Ctrl-C, up to the first that is not done in time."""
         while self._blocks:
             while not self._blocks[0].is_done:
-                left = end - time.monotonic()
-                if left <= 0:
+                if time.monotonic() >= self._end:
                     return
-                if grace_s is None:
-                    self._go_on()
-                else:
-                    self._wait(min(left, LOOK_S))
+                self._go_on()
             yield self._blocks.popleft().result()
 
     def close(self) -> None:
@@ -277,14 +290,27 @@ class _Pending:
     def _go_on(self) -> None:
         """Score a block in the caller's thread, or wait where it does not or has none to score.
 
-        It takes the shortest: while it is busy, nobody reads on for the others.
+        It takes the shortest: while it is busy, nobody reads on for the others. None after Ctrl-C,
+        which the next Ctrl-C or the end of the time must be able to end.
         """
+        left = self._end - time.monotonic()
         free = [scoring for scoring in self._blocks if scoring.is_free]
-        if self._caller_scores and free:
-            # A KeyboardInterrupt is raised at once, as on one thread.
-            min(free, key=lambda scoring: scoring.n_bytes).run(self._score, Exception)
-        else:
-            self._wait(LOOK_S)
+        if not (self._caller_scores and free and left == math.inf):
+            self._wait(max(0, min(left, LOOK_S)))
+            return
+        scoring = min(free, key=lambda scoring: scoring.n_bytes)
+        try:
+            # Faults of rows are raised in their order, what a signal's handler raises at once.
+            scoring.run(self._score, InputError)
+        except KeyboardInterrupt as error:
+            self.fail(error)
+            self._hand_over(scoring)
+
+    def _hand_over(self, scoring: _Scoring) -> None:
+        """Have another thread score a block from its beginning."""
+        again = _Scoring(scoring.block)
+        self._blocks[self._blocks.index(scoring)] = again
+        self._to_do.put(again)
 
     def _wait(self, seconds: float) -> None:
         """Until a block is scored, or so long: who waits has a look at what is done."""

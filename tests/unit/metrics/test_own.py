@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,31 @@ def thrift() -> Iterator[str]:
 
     yield "shop.thrift"
     unregister("shop.thrift")
+
+
+@pytest.fixture
+def threads_seen() -> Iterator[set[threading.Thread]]:
+    seen: set[threading.Thread] = set()
+
+    @metric("tests.where")
+    def found(answer: str) -> float:
+        seen.add(threading.current_thread())
+        return 1.0
+
+    yield seen
+    unregister("tests.where")
+
+
+@every_row("threads", [1, 2])
+def test_all_rows_have_the_same_context(threads: int, threads_seen: set[threading.Thread]) -> None:
+    """A metric that calls asyncio.run failed in a notebook, for the rows of the caller's thread."""
+    rows = [{"answer": "a", "contexts": ["a" * 10_000]}] * 2000
+    threads_seen.clear()
+    rag_eval.evaluate_batch(rows, ["faithfulness", "tests.where"], threads=threads)
+    if threads == 1:
+        assert threads_seen == {threading.current_thread()}
+    else:
+        assert threading.current_thread() not in threads_seen
 
 
 def test_a_function_is_a_metric_beside_the_seven(brevity: str) -> None:

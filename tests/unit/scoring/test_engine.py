@@ -35,7 +35,8 @@ class Rows:
     def __init__(self, n_blocks: int, n_bytes: int = 100) -> None:
         self.n_blocks = n_blocks
         self.n_bytes = n_bytes
-        self.n_pulled = self.n_begun = self.n_packed = 0
+        self.n_pulled = self.n_packed = 0
+        self.begun: set[int] = set()
         self.gates: dict[int, threading.Event] = {}
         self.faults: dict[int, Exception] = {}
         self.fails_at: int | None = None
@@ -52,7 +53,7 @@ class Rows:
     def score(self, block: Any) -> Any:
         number = block.first_row
         with self._counted:
-            self.n_begun += 1
+            self.begun.add(number)
             self._counted.notify_all()
         if number in self.gates:
             assert self.gates[number].wait(TIMEOUT)
@@ -151,7 +152,10 @@ def test_texts_that_wait_are_bounded(threads: int, monkeypatch: pytest.MonkeyPat
     assert n_pulled == [(10_000 + 2 * 100) // 100 + 1]
 
 
-def test_a_giant_does_not_stop_the_rows_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@every_row("reads_apart", [True, False])
+def test_a_giant_does_not_stop_the_rows_behind_it(
+    reads_apart: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A block that is past the bound by itself still lets as much wait as it is large."""
     monkeypatch.setattr(engine, "_WAITING_BYTES", 1000)
     rows = Rows(300, n_bytes=100)
@@ -169,7 +173,14 @@ def test_a_giant_does_not_stop_the_rows_behind_it(monkeypatch: pytest.MonkeyPatc
         gate.set()
 
     at_a_wait(monkeypatch, let_go, n_blocks=1)
-    scored = score_blocks(blocks(), rows.score, 2, reads_apart=True)
+
+    def score(block: RowBlock) -> Any:
+        if block.first_row:
+            # By another thread than the one that reads on.
+            rows.until(lambda: 0 in rows.begun)
+        return rows.score(block)
+
+    scored = score_blocks(blocks(), score, 2, reads_apart=reads_apart)
     assert [block.rows.first_row for block in scored] == list(range(300))
     # The giant, 1,000 + 2 * 5,000 bytes less its own, and one more.
     assert n_pulled == [1 + 60 + 1]
@@ -200,7 +211,6 @@ def test_the_caller_leaves_giants_to_others() -> None:
     """While it scores one it reads no rows, and the others would have to wait for some."""
     rows = Rows(100)
     giants = {0, 9, 10, 50}
-    begun: set[int] = set()
     scored_here: list[int] = []
 
     def blocks() -> Iterator[RowBlock]:
@@ -210,12 +220,11 @@ def test_the_caller_leaves_giants_to_others() -> None:
             yield block
 
     def score(block: RowBlock) -> Any:
-        begun.add(block.first_row)
-        if threading.current_thread() is threading.main_thread():
+        if in_caller():
             scored_here.append(block.first_row)
             # So that the other thread does not lag behind until there are giants alone.
             before = {number for number in giants if number < block.first_row}
-            rows.until(lambda: before <= begun)
+            rows.until(lambda: before <= rows.begun)
         return rows.score(block)
 
     found = [block.rows.first_row for block in score_blocks(blocks(), score, 2)]
@@ -224,19 +233,93 @@ def test_the_caller_leaves_giants_to_others() -> None:
     assert giants.isdisjoint(scored_here)
 
 
-def test_ctrl_c_while_the_caller_scores_ends_the_threads() -> None:
+def in_caller() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@every_row("threads", [2, 3, 4])
+def test_ctrl_c_while_the_caller_scores_keeps_what_was_read(threads: int) -> None:
+    """What was done, and the block that it interrupted, were lost."""
     rows = Rows(1000)
     before = set(threading.enumerate())
+    found: list[int] = []
+    interrupted: list[int] = []
 
     def score(block: RowBlock) -> Any:
-        if threading.current_thread() is threading.main_thread():
+        if in_caller():
+            interrupted.append(block.first_row)
             raise KeyboardInterrupt
         return rows.score(block)
 
+    def take() -> None:
+        scored = score_blocks(rows.blocks(), score, threads)
+        found.extend(block.rows.first_row for block in scored)
+
     with pytest.raises(KeyboardInterrupt):
-        list(score_blocks(rows.blocks(), score, 3))
-    assert not set(threading.enumerate()) - before
+        take()
+    assert found == list(range(rows.n_pulled))
     assert rows.n_pulled < 50
+    # Another Ctrl-C would have to wait for the caller's block.
+    assert len(interrupted) == 1
+    assert not set(threading.enumerate()) - before
+
+
+def test_a_handler_s_exception_does_not_wait_for_earlier_blocks() -> None:
+    """It was taken for a fault of the block that the caller's thread was scoring."""
+    rows = Rows(1000, n_bytes=100)
+    gate = rows.gates[0] = threading.Event()
+
+    def blocks() -> Iterator[RowBlock]:
+        for block in rows.blocks():
+            if block.first_row == 0:
+                block.text_bytes = 5000
+            yield block
+
+    def score(block: RowBlock) -> Any:
+        if in_caller():
+            rows.until(lambda: 0 in rows.begun)
+            raise TimeoutError
+        return rows.score(block)
+
+    class Flag(StopFlag):
+        def set(self) -> None:
+            super().set()
+            gate.set()
+
+    with pytest.raises(TimeoutError):
+        list(score_blocks(blocks(), score, 2, stop=Flag()))
+    assert rows.n_pulled < 50
+
+
+@every_row("threads", [1, 2])
+def test_rows_that_may_be_waited_for_are_read_apart(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While their iterator waits, as many threads score as were asked for."""
+    seen: set[bool] = set()
+
+    def recorded(*args: Any, **options: Any) -> Any:
+        seen.add(in_caller())
+        return scored_block(*args, **options)
+
+    monkeypatch.setattr(engine, "scored_block", recorded)
+    rows = [{"question": "q", "answer": "a", "contexts": ["a" * 10_000]}] * 2000
+    evaluate_batch(iter(rows), ["faithfulness"], threads=threads)
+    assert seen == {threads == 1}
+
+
+@every_row(("threads", "is_caller"), [(1, True), (2, False), (3, False)])
+def test_functions_of_the_user_have_one_context(threads: int, is_caller: bool) -> None:
+    """On several threads some rows were scored in the caller's thread, and others not."""
+    seen: set[bool] = set()
+
+    def score(block: RowBlock) -> Any:
+        seen.add(in_caller())
+        return rows.score(block)
+
+    rows = Rows(200)
+    assert len(list(score_blocks(rows.blocks(), score, threads, has_scorers=True))) == 200
+    assert seen == {is_caller}
 
 
 @every_row("threads", [1, 2, 4])
@@ -308,7 +391,7 @@ def test_ctrl_c_does_not_wait_for_a_giant(monkeypatch: pytest.MonkeyPatch) -> No
     def blocks() -> Iterator[RowBlock]:
         for block in rows.blocks():
             if block.first_row == 8:
-                rows.until(lambda: rows.n_begun == 8)
+                rows.until(lambda: len(rows.begun) == 8)
                 raise KeyboardInterrupt
             yield block
 
