@@ -8,6 +8,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import IO, Any
 
 import msgspec
@@ -93,8 +94,8 @@ class CsvFormat:
 
     def encode(self, scored: ScoredBlock) -> bytes:
         """The rows of a block."""
-        values = zip(*block_lists(self._columns, scored), strict=True)
-        return _csv_bytes([_cell(value) for value in row] for row in values)
+        columns = map(_cells, block_lists(self._columns, scored))
+        return _csv_bytes(zip(*columns, strict=True))
 
     def assemble(
         self, parts: Sequence[OwnFile], file: IO[bytes], input_changes: Sequence[str]
@@ -109,7 +110,7 @@ class CsvFormat:
         return _csv_bytes([[guarded_cell(name) for name in self._columns.names]])
 
 
-def _csv_bytes(rows: Iterable[list[Any]]) -> bytes:
+def _csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(_LineFeeds(text.write), lineterminator="\r\n")
     writer.writerows(rows)
@@ -131,9 +132,20 @@ class _LineFeeds:
         self.add(line[:-2] + "\n")
 
 
+def _cells(column: list[Any]) -> list[Any]:
+    """The cells of a column; those of one type, as most columns have, in a pass for that type."""
+    kinds = set(map(type, column)) - {NoneType}
+    if kinds <= {float} and math.isfinite(sum(filter(None, column))):
+        return column
+    if kinds == {bool}:
+        return [None if value is None else "true" if value else "false" for value in column]
+    return list(map(_cell, column))
+
+
 def _cell(value: Any) -> Any:
     if isinstance(value, str):
-        return guarded_cell(value)
+        # Letters and digits alone are no formula.
+        return value if value.isalnum() else guarded_cell(value)
     if value is None:
         return value
     if isinstance(value, float):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import is_
 from typing import Any, Final
 
+import msgspec
+
 from rag_eval.inputs.schemas.paths import Steps, held_in, steps_of, value_at
 
 # Where a retrieved document, written as an object, has its text: LangChain, RAGChecker and most
@@ -32,6 +34,7 @@ TEXT_PATHS: Final = (
 _TEXT_STEPS: Final[tuple[tuple[str, Steps], ...]] = tuple(
     (path, steps_of(path)) for path in TEXT_PATHS
 )
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 _MAX_DEPTH: Final = 8
 # What follows the bracket of a list, and of no sentence in brackets.
 _LIST_STARTS: Final = ("'", '"', "[", "{")
@@ -132,6 +135,11 @@ def shape_of(value: Any) -> str:
 
 
 def _of_text(text: str) -> Any:
+    if text.startswith('["') and text.endswith("]"):
+        try:
+            return _decode_texts(text)  # most cells, at once
+        except (ValueError, RecursionError):
+            pass  # a list of something else, as Python prints it, or no list
     if not text or text.isspace():
         return []
     found = list_in(text)
