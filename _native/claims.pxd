@@ -226,7 +226,7 @@ cdef inline int64_t add_pairs(claims_t* claims, const token_t* stems,
 
 cdef inline void mark_claim(claims_t* claims, const token_t* stems,
                             int64_t n_words) noexcept nogil:
-    """Mark the stems of a sentence. Those of no sentence before have no followers yet."""
+    """Mark the stems of a sentence; those that no earlier sentence has lose old followers."""
     cdef uint8_t* marks = claims.marks
     cdef int64_t i
     cdef uint8_t mark

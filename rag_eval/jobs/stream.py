@@ -166,7 +166,7 @@ class RowStream:
         score = file_block_scorer(
             self.plan, self.needs, skip_invalid=self._skips_invalid, explains=explains
         )
-        # A thread that reads and writes besides would take its time from those that score.
+        # Without a core of its own, a thread that only reads and writes would slow the others down.
         has_core_left = self._threads == 1 or self._threads < thread_count(None)
         scored = score_blocks(
             blocks,

@@ -133,7 +133,7 @@ class _LineFeeds:
 
 
 def _cells(column: list[Any]) -> list[Any]:
-    """The cells of a column; those of one type, as most columns have, in a pass for that type."""
+    """The cells of a column: what :func:`_cell` makes of its values, sooner for most columns."""
     kinds = set(map(type, column)) - {NoneType}
     if kinds <= {float} and math.isfinite(sum(filter(None, column))):
         return column
@@ -144,7 +144,7 @@ def _cells(column: list[Any]) -> list[Any]:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, str):
-        # Letters and digits alone are no formula.
+        # Letters and digits alone are never a formula.
         return value if value.isalnum() else guarded_cell(value)
     if value is None:
         return value

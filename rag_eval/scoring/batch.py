@@ -226,7 +226,7 @@ class BatchJob:
                 object_blocks(self._samples, needs, threads, names, self._absent_in),
                 block_scorer(self._plan, needs),
                 threads,
-                # Rows may be waited for.
+                # An iterator may have to be waited for.
                 reads_apart=is_read_once and threads > 1,
                 has_scorers=bool(self._plan.scorers),
                 stop=self._stop,

@@ -30,8 +30,8 @@ from rag_eval.scoring.scorer_columns import assembled, scorer_columns
 
 ScoreFn: TypeAlias = "Callable[[SampleBlock], ScoredBlock]"
 
-# Blocks that wait for a thread, so that none waits for the reader; where the reader scores as well,
-# one more for each other thread.
+# Blocks that wait to be scored, so that no thread waits for the reader. Where the reader scores as
+# well, one more waits for each other thread.
 _AHEAD: Final = 3
 # Texts of blocks that wait for an earlier one, at most, besides twice the largest of them: so many
 # are scored while one thread is busy with a giant row.
@@ -108,15 +108,15 @@ def score_blocks(
     """Score blocks and return them in the order in which they came.
 
     The caller's thread takes the blocks; ``score`` packs and scores on ``threads`` threads, and the
-    GIL is released while a block is scored. One of them is the caller's, unless ``reads_apart``:
-    where rows are waited for, or read from files and written to others, that goes on meanwhile.
-    With ``has_scorers`` functions of the user may run: on one thread in the caller's, on several
-    never there, so that all rows have the same context. The first block that cannot be scored ends
-    the run.
+    GIL is released while a block is scored. The caller's is one of these threads, except in two
+    cases. With ``reads_apart`` it only reads and passes on, for rows that have to be waited for or
+    that are read from files and written to others. With ``has_scorers``, on several threads, it
+    scores nothing, because functions of the user may run, and all rows must have the same context.
+    The first block that cannot be scored ends the run.
 
     Ctrl-C, and whatever else ends the loop early, sets ``stop``, which ends the block at hand; it
-    may be set from another thread as well. After Ctrl-C the rows that were read come first, as far
-    as they are scored within a second.
+    may be set from another thread as well. When Ctrl-C comes while the caller's thread reads or
+    scores, the blocks that were read are still returned if they are scored within a second.
     """
     _keep_memory()
     flag = stop or StopFlag()
@@ -204,8 +204,8 @@ class _Scoring:
 class _Pending:
     """Blocks that threads score, or that wait for an earlier one, in order.
 
-    With ``caller_scores`` one of the threads is the caller's, which scores some where it would wait
-    otherwise.
+    With ``caller_scores`` the caller's thread is one of them: it scores a block where it would
+    otherwise wait.
 
     Its queues are not written in Python: an exception from a signal's handler leaves no lock of
     theirs locked.
@@ -233,8 +233,8 @@ class _Pending:
         """Have a block scored; each of the first starts a thread."""
         if len(self._threads) < self._n_threads:
             with deferred_interrupts():
-                # A daemon: a signal that comes between the last block and ``close`` would have
-                # Python wait for it at its end, for ever.
+                # A daemon: if a signal's exception comes just before ``close``, Python would wait
+                # for this thread for ever when it ends.
                 thread = Thread(
                     target=self._work, name=f"rag_eval_{len(self._threads)}", daemon=True
                 )
@@ -288,10 +288,10 @@ class _Pending:
                 self._news.put(None)
 
     def _go_on(self) -> None:
-        """Score a block in the caller's thread, or wait where it does not or has none to score.
+        """Score a block in the caller's thread if it may and there is one, else wait.
 
-        It takes the shortest: while it is busy, nobody reads on for the others. None after Ctrl-C,
-        which the next Ctrl-C or the end of the time must be able to end.
+        It takes the shortest, because nobody reads for the other threads meanwhile. After Ctrl-C it
+        only waits, so that a second Ctrl-C, or the end of the time, takes effect at once.
         """
         left = self._end - time.monotonic()
         free = [scoring for scoring in self._blocks if scoring.is_free]
@@ -300,7 +300,7 @@ class _Pending:
             return
         scoring = min(free, key=lambda scoring: scoring.n_bytes)
         try:
-            # Faults of rows are raised in their order, what a signal's handler raises at once.
+            # Faults of rows are raised in their order; what a signal's handler raises, at once.
             scoring.run(self._score, InputError)
         except KeyboardInterrupt as error:
             self.fail(error)

@@ -82,7 +82,7 @@ class Measurability:
         """Count the rows of a block."""
         if len(null_reasons):
             self._has_rows = True
-            # The first row decides it for most: no pass over the others for them.
+            # The first row decides for most metrics, and the other rows need not be looked at.
             self._null &= null_reasons[0] == _MISSING
             if self._null.any():
                 self._null &= (null_reasons == _MISSING).all(axis=0)

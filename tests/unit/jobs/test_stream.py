@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from tests.tables import every_row
 ROW = '{"question": "q", "answer": "a b.", "contexts": ["%s"]}\n' % ("a b " * 10_000)
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores of a process are unknown")
 @every_row(("threads", "cores", "caller_scores"), [(2, 2, True), (2, 3, False), (1, 1, False)])
 def test_the_thread_that_reads_scores_too_where_no_core_is_left(
     tmp_path: Path,
@@ -28,7 +26,7 @@ def test_the_thread_that_reads_scores_too_where_no_core_is_left(
     """It took its time from those that score."""
     path = tmp_path / "rows.jsonl"
     path.write_text(ROW * 200)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.setattr(stream, "thread_count", lambda threads: threads or cores)
     make_scorer = stream.file_block_scorer
     caller = threading.current_thread()
     caller_has_scored = threading.Event()

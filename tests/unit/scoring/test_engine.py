@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import platform
 import resource
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -71,6 +73,10 @@ class Rows:
     def until(self, is_so: Callable[[], bool]) -> None:
         with self._counted:
             assert self._counted.wait_for(is_so, TIMEOUT), "it never came"
+
+
+def in_caller() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def at_a_wait(
@@ -191,12 +197,11 @@ def test_the_caller_is_one_of_the_threads(threads: int) -> None:
     """It woke up for every block, to wait again, on a core that a thread was scoring on."""
     rows = Rows(200)
     seen: set[str] = set()
-    caller = threading.current_thread()
     caller_has_scored = threading.Event()
 
     def score(block: RowBlock) -> Any:
         seen.add(threading.current_thread().name)
-        if threading.current_thread() is caller:
+        if in_caller():
             caller_has_scored.set()
         else:
             assert caller_has_scored.wait(TIMEOUT)
@@ -212,6 +217,7 @@ def test_the_caller_leaves_giants_to_others() -> None:
     rows = Rows(100)
     giants = {0, 9, 10, 50}
     scored_here: list[int] = []
+    caller_has_begun = threading.Event()
 
     def blocks() -> Iterator[RowBlock]:
         for block in rows.blocks():
@@ -222,9 +228,12 @@ def test_the_caller_leaves_giants_to_others() -> None:
     def score(block: RowBlock) -> Any:
         if in_caller():
             scored_here.append(block.first_row)
+            caller_has_begun.set()
             # So that the other thread does not lag behind until there are giants alone.
             before = {number for number in giants if number < block.first_row}
             rows.until(lambda: before <= rows.begun)
+        else:
+            assert caller_has_begun.wait(TIMEOUT)
         return rows.score(block)
 
     found = [block.rows.first_row for block in score_blocks(blocks(), score, 2)]
@@ -233,22 +242,24 @@ def test_the_caller_leaves_giants_to_others() -> None:
     assert giants.isdisjoint(scored_here)
 
 
-def in_caller() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
 @every_row("threads", [2, 3, 4])
-def test_ctrl_c_while_the_caller_scores_keeps_what_was_read(threads: int) -> None:
+def test_ctrl_c_while_the_caller_scores_keeps_what_was_read(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was done, and the block that it interrupted, were lost."""
+    monkeypatch.setattr(engine, "_GRACE_S", TIMEOUT)
     rows = Rows(1000)
     before = set(threading.enumerate())
     found: list[int] = []
     interrupted: list[int] = []
+    caller_has_begun = threading.Event()
 
     def score(block: RowBlock) -> Any:
         if in_caller():
             interrupted.append(block.first_row)
+            caller_has_begun.set()
             raise KeyboardInterrupt
+        assert caller_has_begun.wait(TIMEOUT)
         return rows.score(block)
 
     def take() -> None:
@@ -438,6 +449,25 @@ def test_closing_early_ends_the_threads(threads: int, monkeypatch: pytest.Monkey
     assert not set(threading.enumerate()) - before
     # Four were given back, and what may wait: the bound, twice the largest, and one past it.
     assert rows.n_pulled <= 4 + (1000 + 2 * 100) // 100 + 1
+
+
+# As a signal's exception just before the loop is closed leaves it.
+UNCLOSED = """
+from rag_eval.inputs.row_blocks import RowBlock
+from rag_eval.scoring.engine import score_blocks
+
+blocks = [RowBlock(number, [{}]) for number in range(2)]
+scored = score_blocks(blocks, lambda block: block, 2, reads_apart=True)
+print(next(scored).first_row)
+"""
+
+
+def test_python_ends_though_the_loop_was_not_closed() -> None:
+    """It waited for the threads, and they for blocks."""
+    ran = subprocess.run(
+        [sys.executable, "-c", UNCLOSED], capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("0\n", "", 0)
 
 
 def test_thread_counts() -> None:
