@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
+import re
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from types import NoneType
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -22,7 +20,8 @@ from rag_eval.scoring.engine import ScoredBlock
 
 _encode = msgspec.json.Encoder().encode
 _encode_lines = msgspec.json.Encoder().encode_lines
-_COPIED_BYTES = 1 << 20
+_COPIED_BYTES: Final = 1 << 20
+_ENDS_CELL: Final = re.compile('[,"\r\n]')
 
 
 def _concatenate(parts: Iterable[OwnFile], file: IO[bytes]) -> None:
@@ -94,8 +93,7 @@ class CsvFormat:
 
     def encode(self, scored: ScoredBlock) -> bytes:
         """The rows of a block."""
-        columns = map(_cells, block_lists(self._columns, scored))
-        return _csv_bytes(zip(*columns, strict=True))
+        return _csv_bytes(map(_cells, block_lists(self._columns, scored)))
 
     def assemble(
         self, parts: Sequence[OwnFile], file: IO[bytes], input_changes: Sequence[str]
@@ -107,52 +105,46 @@ class CsvFormat:
     @property
     def header(self) -> bytes:
         """The line of column names."""
-        return _csv_bytes([[guarded_cell(name) for name in self._columns.names]])
+        return _csv_bytes([_cell(name)] for name in self._columns.names)
 
 
-def _csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(_LineFeeds(text.write), lineterminator="\r\n")
-    writer.writerows(rows)
+def _csv_bytes(columns: Iterable[Sequence[str]]) -> bytes:
+    lines = [",".join(cells) for cells in zip(*columns, strict=True)]
     # A lone surrogate has no bytes in UTF-8; as an escape it can still be read.
-    return text.getvalue().encode("utf-8", "backslashreplace")
+    return "\n".join([*lines, ""]).encode("utf-8", "backslashreplace")
 
 
-@dataclass(frozen=True, slots=True)
-class _LineFeeds:
-    """Ends lines with a line feed alone.
-
-    Told to do so, Python before 3.13 leaves a cell with a carriage return without quotes: readers
-    would end the row there, and take what follows for the first cell of another.
-    """
-
-    add: Callable[[str], object]
-
-    def write(self, line: str) -> None:
-        self.add(line[:-2] + "\n")
-
-
-def _cells(column: list[Any]) -> list[Any]:
+def _cells(column: list[Any]) -> list[str]:
     """The cells of a column: what :func:`_cell` makes of its values, sooner for most columns."""
     kinds = set(map(type, column)) - {NoneType}
-    if kinds <= {float} and math.isfinite(sum(filter(None, column))):
-        return column
+    if not kinds:
+        return [""] * len(column)
+    if kinds == {float}:
+        text = _encode(column).decode()
+        # Exponents look different in JSON, which also has none in small numbers.
+        if "e" not in text and "0.0000" not in text:
+            return text[1:-1].replace("null", "").split(",")
     if kinds == {bool}:
-        return [None if value is None else "true" if value else "false" for value in column]
+        return ["" if value is None else "true" if value else "false" for value in column]
     return list(map(_cell, column))
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        # Letters and digits alone are never a formula.
-        return value if value.isalnum() else guarded_cell(value)
+def _cell(value: Any) -> str:
     if value is None:
-        return value
+        return ""
+    if isinstance(value, str):
+        # Letters and digits alone are never a formula, and nothing that ends a cell.
+        return value if value.isalnum() else _quoted(guarded_cell(value))
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float.__repr__(value) if math.isfinite(value) else ""
     try:
         text = _encode(value).decode()
     except UnicodeEncodeError:
-        return json_text.dumps(value).decode()
+        return _quoted(json_text.dumps(value).decode())
     # Times, decimals and bytes are texts in JSON.
-    return guarded_cell(msgspec.json.decode(text)) if text.startswith('"') else text
+    return _quoted(guarded_cell(msgspec.json.decode(text)) if text.startswith('"') else text)
+
+
+def _quoted(cell: str) -> str:
+    """A cell as CSV has it, in quotation marks where it could end before its end."""
+    return '"' + cell.replace('"', '""') + '"' if _ENDS_CELL.search(cell) else cell
