@@ -150,15 +150,13 @@ cdef inline double content_precision(answer_match_t* match, const row_words_t* w
 
 # ------------------------------------------------------------------------------------ trigrams
 
-cdef inline int64_t trigram_slot(const trigrams_t* trigrams, uint64_t trigram,
-                                 hash_t seed) noexcept nogil:
+cdef inline uint64_t* trigram_slot(uint64_t* slots, uint64_t mask, uint64_t trigram,
+                                   hash_t seed) noexcept nogil:
     """The slot that holds a trigram, or the free one where it belongs."""
-    cdef uint64_t mask = <uint64_t> (trigrams.n_slots - 1)
-    cdef int64_t slot = <int64_t> (folded_product(
-        trigram ^ seed, <uint64_t> 0xA0761D6478BD642F) & mask)
-    while trigrams.slots[slot] != trigram and trigrams.slots[slot] != 0:
-        slot = (slot + 1) & <int64_t> mask
-    return slot
+    cdef uint64_t slot = folded_product(trigram ^ seed, <uint64_t> 0xA0761D6478BD642F) & mask
+    while slots[slot] != trigram and slots[slot] != 0:
+        slot = (slot + 1) & mask
+    return slots + slot
 
 
 cdef inline int64_t list_trigrams(trigrams_t* trigrams, const trigrams_t* others,
@@ -169,7 +167,11 @@ cdef inline int64_t list_trigrams(trigrams_t* trigrams, const trigrams_t* others
     The text is of words with a blank after each; a blank is read before the first.
     """
     cdef uint64_t trigram = 0x20
-    cdef int64_t at = 0, n_trigrams = 0, n_points = 1, slot
+    cdef int64_t at = 0, n_trigrams = 0, n_common = 0, n_points = 1
+    cdef uint64_t* slot
+    cdef uint64_t* slots
+    cdef uint64_t mask, other_mask = 0
+    cdef uint64_t* other_slots = NULL
     cdef int width
     trigrams.n_slots = 64
     while trigrams.n_slots < 2 * size:
@@ -177,7 +179,9 @@ cdef inline int64_t list_trigrams(trigrams_t* trigrams, const trigrams_t* others
     if reserve(<void**> &trigrams.slots, &trigrams.capacity, trigrams.n_slots, sizeof(uint64_t)):
         return -1
     memset(trigrams.slots, 0, <size_t> trigrams.n_slots * sizeof(uint64_t))
-    n_found[0] = 0
+    slots, mask = trigrams.slots, <uint64_t> trigrams.n_slots - 1
+    if others != NULL:
+        other_slots, other_mask = others.slots, <uint64_t> others.n_slots - 1
     while at < size:
         trigram = (trigram << 21 | decode_code_point(letters, size, at, &width)) & (
             (<uint64_t> 1 << 63) - 1)
@@ -185,12 +189,13 @@ cdef inline int64_t list_trigrams(trigrams_t* trigrams, const trigrams_t* others
         n_points += 1
         if n_points < 3:
             continue
-        slot = trigram_slot(trigrams, trigram, seed)
-        if trigrams.slots[slot] == 0:
-            trigrams.slots[slot] = trigram
+        slot = trigram_slot(slots, mask, trigram, seed)
+        if slot[0] == 0:
+            slot[0] = trigram
             n_trigrams += 1
             if others != NULL:
-                n_found[0] += others.slots[trigram_slot(others, trigram, seed)] == trigram
+                n_common += trigram_slot(other_slots, other_mask, trigram, seed)[0] == trigram
+    n_found[0] = n_common
     return n_trigrams
 
 

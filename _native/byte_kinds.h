@@ -93,41 +93,74 @@ WITH_AVX2 static int care_avx2(const uint8_t *bytes, int64_t size) {
                                                                             : CARE_SEPARATORS);
 }
 
+WITH_AVX2 static ALWAYS_INLINE uint32_t places_of(const nibble_rows_t *rows, __m256i wanted,
+                                                 const uint8_t *bytes) {
+    __m256i part = _mm256_loadu_si256((const __m256i *)bytes);
+    __m256i found = _mm256_and_si256(nibble_bits(rows, part), wanted);
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(found, _mm256_setzero_si256()));
+}
+
+/* From `at` on there are 32 bytes at least; `size` when there is none. The last 32 are looked at
+   whole, as in what follows: the places that were looked at before are shifted out. */
 WITH_AVX2 static int64_t next_avx2(const nibble_rows_t *rows, uint8_t bits, const uint8_t *bytes,
                                    int64_t size, int64_t at) {
-    const __m256i wanted = _mm256_set1_epi8((char)bits), none = _mm256_setzero_si256();
+    const __m256i wanted = _mm256_set1_epi8((char)bits);
+    uint32_t places;
     for (; at + 32 <= size; at += 32) {
-        __m256i part = _mm256_loadu_si256((const __m256i *)(bytes + at));
-        __m256i found = _mm256_and_si256(nibble_bits(rows, part), wanted);
-        uint32_t places = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(found, none));
+        places = places_of(rows, wanted, bytes + at);
         if (places) return at + count_trailing_zeros(places);
     }
-    return at;
+    if (at == size) return size;
+    places = places_of(rows, wanted, bytes + size - 32) >> (at - (size - 32));
+    return places ? at + count_trailing_zeros(places) : size;
 }
 
 /* Of what begins with 0xe2 and 0xe3, only U+2040-207F and U+3000-303F: letters begin so, too. */
-WITH_AVX2 static int64_t next_markup_avx2(const uint8_t *bytes, int64_t size, int64_t at) {
-    const __m256i wanted = _mm256_set1_epi8(MARKUP_BITS), none = _mm256_setzero_si256();
+WITH_AVX2 static ALWAYS_INLINE uint32_t markup_places(const uint8_t *bytes) {
     const __m256i wide = _mm256_set1_epi8(WIDE_MARKUP_BIT), pair = _mm256_set1_epi8(0xe2 ^ 0x81);
+    __m256i part = _mm256_loadu_si256((const __m256i *)bytes);
+    __m256i next = _mm256_loadu_si256((const __m256i *)(bytes + 1));
+    __m256i paired = _mm256_cmpeq_epi8(_mm256_xor_si256(part, next), pair);
+    __m256i found = _mm256_and_si256(nibble_bits(&care_rows, part), _mm256_set1_epi8(MARKUP_BITS));
+    found = _mm256_andnot_si256(_mm256_andnot_si256(paired, wide), found);
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(found, _mm256_setzero_si256()));
+}
+
+/* The last byte is not looked at. */
+WITH_AVX2 static int64_t next_markup_avx2(const uint8_t *bytes, int64_t size, int64_t at) {
+    uint32_t places;
     for (; at + 33 <= size; at += 32) {
-        __m256i part = _mm256_loadu_si256((const __m256i *)(bytes + at));
-        __m256i next = _mm256_loadu_si256((const __m256i *)(bytes + at + 1));
-        __m256i paired = _mm256_cmpeq_epi8(_mm256_xor_si256(part, next), pair);
-        __m256i found = _mm256_and_si256(nibble_bits(&care_rows, part), wanted);
-        found = _mm256_andnot_si256(_mm256_andnot_si256(paired, wide), found);
-        uint32_t places = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(found, none));
+        places = markup_places(bytes + at);
         if (places) return at + count_trailing_zeros(places);
     }
-    return at;
+    if (at >= size - 1) return at;
+    places = markup_places(bytes + size - 33) >> (at - (size - 33));
+    return places ? at + count_trailing_zeros(places) : size - 1;
 }
 
 WITH_AVX2 static int64_t next_high_avx2(const uint8_t *bytes, int64_t size, int64_t at) {
+    uint32_t high;
     for (; at + 32 <= size; at += 32) {
-        uint32_t high = (uint32_t)_mm256_movemask_epi8(
-            _mm256_loadu_si256((const __m256i *)(bytes + at)));
+        high = (uint32_t)_mm256_movemask_epi8(_mm256_loadu_si256((const __m256i *)(bytes + at)));
         if (high) return at + count_trailing_zeros(high);
     }
-    return at;
+    if (at == size) return size;
+    high = (uint32_t)_mm256_movemask_epi8(
+        _mm256_loadu_si256((const __m256i *)(bytes + size - 32)));
+    high >>= at - (size - 32);
+    return high ? at + count_trailing_zeros(high) : size;
+}
+
+/* Among 32 bytes, those of ASCII that are no white space and stand after white space of ASCII. */
+WITH_AVX2 static uint32_t word_begins_avx2(const uint8_t *bytes) {
+    const __m256i part = _mm256_loadu_si256((const __m256i *)bytes);
+    const __m256i control = _mm256_sub_epi8(part, _mm256_set1_epi8('\t'));
+    const __m256i last = _mm256_set1_epi8('\r' - '\t');
+    uint32_t blanks = (uint32_t)_mm256_movemask_epi8(
+        _mm256_or_si256(_mm256_cmpeq_epi8(part, _mm256_set1_epi8(' ')),
+                        _mm256_cmpeq_epi8(_mm256_min_epu8(control, last), control)));
+    uint32_t high = (uint32_t)_mm256_movemask_epi8(part);
+    return ~(high | blanks) & blanks << 1;
 }
 
 /* One bit for each of 32 bytes and the one behind it, as is_odd_byte has it. */
@@ -160,18 +193,26 @@ WITH_AVX2 static int64_t next_odd_avx2(const uint8_t *bytes, int64_t size, int64
     return odd ? at + count_trailing_zeros(odd) : size;
 }
 
-WITH_AVX2 static int64_t letters_avx2(const uint8_t *bytes, int64_t n_blocks) {
-    const __m256i small = _mm256_set1_epi8(0x20), none = _mm256_setzero_si256();
-    const __m256i before_a = _mm256_set1_epi8('a' - 1), after_z = _mm256_set1_epi8('z' + 1);
+WITH_AVX2 static ALWAYS_INLINE __m256i letter_bytes(const uint8_t *bytes) {
+    __m256i part = _mm256_or_si256(_mm256_loadu_si256((const __m256i *)bytes),
+                                   _mm256_set1_epi8(0x20));
+    return _mm256_and_si256(_mm256_cmpgt_epi8(part, _mm256_set1_epi8('a' - 1)),
+                            _mm256_cmpgt_epi8(_mm256_set1_epi8('z' + 1), part));
+}
+
+/* Letters among 32 bytes and more. */
+WITH_AVX2 static int64_t letters_avx2(const uint8_t *bytes, int64_t size) {
+    const __m256i none = _mm256_setzero_si256();
     __m256i total = none;
-    for (int64_t i = 0; i < n_blocks; i++) {
-        __m256i part = _mm256_or_si256(_mm256_loadu_si256((const __m256i *)bytes + i), small);
-        __m256i letters = _mm256_and_si256(
-            _mm256_cmpgt_epi8(part, before_a), _mm256_cmpgt_epi8(after_z, part));
-        total = _mm256_add_epi64(total, _mm256_sad_epu8(_mm256_sub_epi8(none, letters), none));
+    int64_t at = 0;
+    for (; at + 32 <= size; at += 32) {
+        __m256i ones = _mm256_sub_epi8(none, letter_bytes(bytes + at));
+        total = _mm256_add_epi64(total, _mm256_sad_epu8(ones, none));
     }
+    uint64_t rest = (uint32_t)_mm256_movemask_epi8(letter_bytes(bytes + size - 32));
     return _mm256_extract_epi64(total, 0) + _mm256_extract_epi64(total, 1) +
-           _mm256_extract_epi64(total, 2) + _mm256_extract_epi64(total, 3);
+           _mm256_extract_epi64(total, 2) + _mm256_extract_epi64(total, 3) +
+           count_ones(rest >> (at - (size - 32)));
 }
 #endif
 
@@ -251,15 +292,22 @@ static inline int64_t next_end_byte(const uint8_t *bytes, int64_t size, int64_t 
 }
 
 static inline int64_t count_ascii_letters(const uint8_t *bytes, int64_t size) {
-    int64_t n_letters = 0, at = 0;
+    int64_t n_letters = 0;
 #if HAS_AVX2_CODE
-    if (runs_avx2()) {
-        at = size & ~(int64_t)31;
-        n_letters = letters_avx2(bytes, at / 32);
-    }
+    if (size >= 32 && runs_avx2()) return letters_avx2(bytes, size);
 #endif
-    for (; at < size; at++) n_letters += (uint8_t)((bytes[at] | 0x20) - 'a') < 26;
+    for (int64_t at = 0; at < size; at++) n_letters += (uint8_t)((bytes[at] | 0x20) - 'a') < 26;
     return n_letters;
+}
+
+/* Whether the beginning of a text shows that it has at least three words between white space; most
+   texts that have them show it. White space that is no ASCII is not looked for. */
+static inline int has_three_words(const uint8_t *bytes, int64_t size) {
+#if HAS_AVX2_CODE
+    if (size >= 32 && runs_avx2()) return count_ones(word_begins_avx2(bytes)) >= 2;
+#endif
+    (void)bytes, (void)size;
+    return 0;
 }
 
 #endif

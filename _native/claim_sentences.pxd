@@ -9,7 +9,9 @@ from code_points cimport decode_code_point
 from markup cimport (
     is_citation, is_space_point, is_token_point, next_paragraph, past_spaces, peek, place_before,
 )
-from normal_forms cimport FOLD_APOSTROPHE, FOLD_DECIMAL, FOLD_LOWER, fold_flags
+from normal_forms cimport (
+    FOLD_APOSTROPHE, FOLD_DECIMAL, FOLD_LOWER, FOLD_SPACE, flags_at, fold_flags,
+)
 from primitives cimport int64_t, reserve, span_t, text_t, uint32_t, uint8_t
 
 cdef extern from "word_tables.h" nogil:
@@ -17,6 +19,7 @@ cdef extern from "word_tables.h" nogil:
 
 cdef extern from "byte_kinds.h" nogil:
     int64_t next_end_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
+    bint has_three_words(const uint8_t* bytes, int64_t size) noexcept
 
 cdef enum:
     ENOUGH_WORDS = 3
@@ -91,6 +94,11 @@ cdef inline int64_t next_cut(const uint8_t* text, int64_t size, int64_t at) noex
         at = next_end_byte(text, size, at)
         if at == size:
             return size
+        # Two scripts in which most letters begin like an end.
+        if (text[at] == 0xE0 and text[at + 1] != 0xA5) or (
+                text[at] == 0xE3 and text[at + 1] != 0x80):
+            at += 3
+            continue
         code_point = decode_code_point(text, size, at, &width)
         at += width
         if is_soft_end(code_point):
@@ -145,10 +153,13 @@ cdef inline bint is_detached(const uint8_t* text, int64_t begin, int64_t end) no
 
 cdef inline int count_blank_words(const uint8_t* text, int64_t begin, int64_t end) noexcept nogil:
     """Words between blanks, up to ENOUGH_WORDS."""
-    cdef int n_words = 1, width
+    cdef int n_words = 1
+    cdef int64_t width
     cdef bint space, before = False
+    if has_three_words(text + begin, end - begin):
+        return ENOUGH_WORDS
     while begin < end:
-        space = is_space_point(decode_code_point(text, end, begin, &width))
+        space = flags_at(text, end, begin, &width) & FOLD_SPACE != 0
         if before and not space:
             n_words += 1
             if n_words == ENOUGH_WORDS:

@@ -4,7 +4,7 @@ from libc.string cimport memcpy
 from code_points cimport code_point_lower, decode_code_point, encode_code_point
 from normal_forms cimport (
     FOLD_BARE, FOLD_CHANGES, FOLD_CONTEXT, FOLD_IGNORED, FOLD_MARK, add_decomposed, add_point,
-    compose, encode_points, fold_base, fold_flags, order_marks, points_t,
+    compose, encode_points, flags_at, fold_base, fold_flags, order_marks, points_t,
 )
 from primitives cimport int64_t, reserve, uint8_t, uint32_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
@@ -64,10 +64,10 @@ cdef inline int64_t fold_by_decomposition(points_t* work, const uint8_t* text, i
 
 cdef inline int64_t fold_plainly(const uint8_t* text, int64_t size, uint8_t* out) noexcept nogil:
     """Fold code point by code point; bytes written, or -1 where neighbours matter."""
-    cdef int64_t at = 0, n_out = 0
+    cdef int64_t at = 0, n_out = 0, width
     cdef uint32_t code_point, flags
     cdef bint bare = False
-    cdef int width
+    cdef int n_bytes
     while at < size:
         if text[at] < 0x80:
             if text[at] != 0x2C and text[at] != 0x20:
@@ -76,8 +76,7 @@ cdef inline int64_t fold_plainly(const uint8_t* text, int64_t size, uint8_t* out
                 bare = True
             at += 1
             continue
-        code_point = decode_code_point(text, size, at, &width)
-        flags = fold_flags(code_point)
+        flags = flags_at(text, size, at, &width)
         if flags & FOLD_CONTEXT:
             return -1
         if not flags & FOLD_MARK:
@@ -85,14 +84,15 @@ cdef inline int64_t fold_plainly(const uint8_t* text, int64_t size, uint8_t* out
         elif bare:
             at += width
             continue
-        if flags & FOLD_CHANGES:
-            code_point = code_point_lower(fold_base(code_point))
-        elif size - at >= 4:
+        if not flags & FOLD_CHANGES and size - at >= 4:
             # As it is; the margin takes the surplus.
             memcpy(out + n_out, text + at, 4)
             n_out += width
             at += width
             continue
+        code_point = decode_code_point(text, size, at, &n_bytes)
+        if flags & FOLD_CHANGES:
+            code_point = code_point_lower(fold_base(code_point))
         n_out += encode_code_point(code_point, out + n_out)
         at += width
     return n_out

@@ -65,12 +65,15 @@ static inline int may_have_ending(const token_key_t *key, int64_t size) {
 static inline uint8_t raw_flags(const token_key_t *key) {
     const uint8_t *bytes = (const uint8_t *)key;
     uint32_t first = bytes[0];
-    int width = 1, is_number = first <= '9';
-    if (first >= 0x80) {
-        first = decode_code_point(bytes, 8, 0, &width);
-        is_number = (fold_flags(first) & FOLD_NUMBER) != 0;
+    int64_t past = 1;
+    int width, is_number = first <= '9';
+    if (first >= 0xf0) {
+        is_number = (fold_flags(decode_code_point(bytes, 8, 0, &width)) & FOLD_NUMBER) != 0;
+        past = width;
+    } else if (first >= 0x80) {
+        is_number = (fold_points.flags[fold_class_at(bytes, &past)] & FOLD_NUMBER) != 0;
     }
-    return (uint8_t)((is_number ? IS_NUMBER : 0) | (bytes[width] != 0xff ? IS_LONG : 0));
+    return (uint8_t)((is_number ? IS_NUMBER : 0) | (bytes[past] != 0xff ? IS_LONG : 0));
 }
 
 /* Words from `begin` on. What the lists say of them is for the caller to fill in. */

@@ -28,6 +28,9 @@ cdef extern from "fold_tables.h" nogil:
     uint8_t combining_class(uint32_t code_point) noexcept
     int canonical_decomposition(uint32_t code_point, const uint32_t** parts) noexcept
 
+cdef extern from "point_flags.h" nogil:
+    uint32_t flags_at(const uint8_t* text, int64_t size, int64_t at, int64_t* width) noexcept
+
 cdef extern from "nfc_check.h" nogil:
     uint32_t HANGUL_FIRST
     uint32_t HANGUL_L

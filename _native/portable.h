@@ -14,9 +14,15 @@
 #if defined(__GNUC__) && defined(__SIZEOF_INT128__) && !defined(RAG_EVAL_PLAIN_C)
 #define HAS_GNU_C 1
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#define NEVER_INLINE __attribute__((noinline, unused))
 #else
 #define HAS_GNU_C 0
 #define ALWAYS_INLINE inline
+#ifdef _MSC_VER
+#define NEVER_INLINE __declspec(noinline)
+#else
+#define NEVER_INLINE inline
+#endif
 #endif
 
 /* Code for AVX2 is compiled for any x86-64 and runs where the processor has it. */

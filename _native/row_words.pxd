@@ -3,9 +3,9 @@
 Words of all texts lie end to end; a piece says which are whose.
 """
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
-from capitals cimport mark_capitals
+from capitals cimport NOT_CAPITALISED, mark_capitals
 from claim_sentences cimport cut_sentences, sentence_t, sentences_t
 from clean_text cimport clean_composed, clean_text, cleaner_t, close_cleaner
 from given_stems cimport close_given_stems, given_stems_t
@@ -13,6 +13,7 @@ from lexicon cimport (
     clear_lexicon, close_lexicon, detect_language, form_t, letter_counts_t, lexicon_t,
     look_up_forms, number_words, open_lexicon, read_forms,
 )
+from normal_forms cimport FOLD_UPPER
 from primitives cimport (
     hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t, uint64_t,
 )
@@ -148,8 +149,15 @@ cdef inline int take_capitals(row_words_t* words, text_t text, piece_t* piece,
     """Mark capitalised words, of each sentence or of the whole text as one."""
     cdef int64_t i
     cdef sentence_t whole
+    if piece.first == piece.last:
+        return 0
     if reserve(<void**> &words.capitals, &words.capitals_capacity, piece.last, 1):
         return -1
+    # In the store is the text with its letters of ASCII in lower case.
+    if not words.cutter.seen.flags & FOLD_UPPER and memcmp(
+            words.lexicon.store.bytes + words.cutter.base, text.bytes, <size_t> text.size) == 0:
+        memset(words.capitals + piece.first, NOT_CAPITALISED, <size_t> (piece.last - piece.first))
+        return 0
     if by_sentence:
         for i in range(piece.first_sentence, piece.last_sentence):
             mark_capitals(text, &words.sentences.items[i], True,

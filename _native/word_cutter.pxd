@@ -3,7 +3,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from normal_forms cimport close_points, points_t
-from primitives cimport int64_t, reserve, span_t, uint8_t, uint64_t
+from primitives cimport int64_t, reserve, span_t, uint8_t, uint32_t, uint64_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
 
 cdef extern from "byte_blocks.h" nogil:
@@ -14,6 +14,7 @@ cdef extern from "byte_blocks.h" nogil:
 cdef extern from "text_runs.h" nogil:
     ctypedef struct seen_t:
         uint64_t letters       # Latin ones that are not ASCII, and from bit 32 on of other scripts
+        uint32_t flags         # of words that are not ASCII
         bint is_composed       # the text at hand passes for NFC
 
 

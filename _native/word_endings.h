@@ -74,9 +74,13 @@ static inline int64_t strip_endings(uint64_t *ending, int64_t size) {
 }
 
 static inline int is_ascii_word(const uint8_t *word, int64_t size) {
-    for (int64_t i = 0; i < size; i++)
-        if (word[i] >= 0x80) return 0;
-    return 1;
+    uint64_t seen = 0;
+    int64_t at = 0;
+    for (; at + 8 <= size; at += 8)
+        seen |= load_8_bytes(word + at);
+    if (at < size) seen |= size < 8 ? load_8_bytes(word) << (8 * (8 - size))
+                                    : load_8_bytes(word + size - 8);
+    return !(seen & 0x8080808080808080u);
 }
 
 /* Writes the cut of a word and counts it, or leaves it to be written over; how many there are. */
@@ -153,6 +157,23 @@ WITH_AVX2 static ALWAYS_INLINE __m256i strip_fours(__m256i *endings, __m256i siz
                                        TWO_PAIRS(pairs, (ids)[2], (ids)[3])),                      \
         0xd8)
 
+/* Of words longer than their keys: their last eight bytes, and whether they are ASCII. */
+WITH_AVX2 static void read_long(const worded_t *words, const int32_t *four, int lanes,
+                                __m256i *endings, __m256i *ascii) {
+    int64_t ends[4], masks[4];
+    _mm256_storeu_si256((__m256i *)ends, *endings);
+    _mm256_storeu_si256((__m256i *)masks, *ascii);
+    for (; lanes; lanes &= lanes - 1) {
+        int i = count_trailing_zeros((uint64_t)lanes);
+        const uint8_t *word = words->bytes + words->places[2 * four[i]];
+        int64_t size = words->places[2 * four[i] + 1] - words->places[2 * four[i]];
+        ends[i] = (int64_t)load_8_bytes(word + size - 8);
+        masks[i] = -(int64_t)is_ascii_word(word, size);
+    }
+    *endings = _mm256_loadu_si256((const __m256i *)ends);
+    *ascii = _mm256_loadu_si256((const __m256i *)masks);
+}
+
 /* As one by one, but for words left over; returns the first of them. */
 WITH_AVX2 static int64_t list_cuts_by_fours(const worded_t *words, const int32_t *ids,
                                             int64_t n_ids, cut_t *cuts, int64_t *n_cuts) {
@@ -163,11 +184,6 @@ WITH_AVX2 static int64_t list_cuts_by_fours(const worded_t *words, const int32_t
         const int32_t *four = ids + at;
         __m256i sizes = _mm256_sub_epi64(OF_PAIRS(words->places, four, 1),
                                          OF_PAIRS(words->places, four, 0));
-        if (_mm256_movemask_epi8(ABOVE(sizes, 16))) {
-            for (int i = 0; i < 4; i++)
-                n = add_cut(words, four[i], cuts, n);
-            continue;
-        }
         __m256i heads = OF_PAIRS(words->keys, four, 0), tails = OF_PAIRS(words->keys, four, 1);
         __m256i bits = _mm256_slli_epi64(sizes, 3), past = _mm256_sub_epi64(bits, all);
         /* Shifts by less than 0 or more than 63 bits give 0. */
@@ -181,6 +197,8 @@ WITH_AVX2 static int64_t list_cuts_by_fours(const worded_t *words, const int32_t
         __m256i ascii = _mm256_and_si256(
             _mm256_cmpeq_epi64(_mm256_and_si256(heads, high), filled),
             _mm256_cmpeq_epi64(_mm256_and_si256(tails, high), filled_tail));
+        int long_lanes = _mm256_movemask_pd(_mm256_castsi256_pd(ABOVE(sizes, 16)));
+        if (long_lanes) read_long(words, four, long_lanes, &endings, &ascii);
         __m256i last = _mm256_srli_epi64(endings, 56);
         __m256i lettered = _mm256_andnot_si256(ABOVE(last, 'z'), ABOVE(last, 'a' - 1));
         __m256i stem_sizes = strip_fours(&endings, sizes);

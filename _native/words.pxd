@@ -11,7 +11,7 @@ from folding cimport fold_token
 from markup cimport END_OF_TEXT, is_token_point, peek, place_before
 from normal_forms cimport (
     FOLD_APOSTROPHE, FOLD_BARE, FOLD_CHANGES, FOLD_DIGIT, FOLD_GLUED, FOLD_IGNORED, FOLD_MARK,
-    FOLD_NUMERAL, FOLD_WORD, fold_flags,
+    FOLD_NUMERAL, FOLD_WORD, flags_at, fold_flags,
 )
 from primitives cimport int64_t, reserve, span_t, text_t, uint8_t, uint32_t, uint64_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
@@ -30,8 +30,7 @@ cdef enum:
     STRIDE = 8           # runs passed over at once
 
 cdef extern from "text_runs.h" nogil:
-    uint32_t pass_point(seen_t* seen, const uint8_t* text, int64_t at, int width,
-                        uint32_t code_point) noexcept
+    void pass_point(seen_t* seen, const uint8_t* text, int64_t size, int64_t at) noexcept
     int64_t run_end(seen_t* seen, const uint8_t* text, int64_t size, int64_t at, uint32_t kinds,
                     uint32_t* flags) noexcept
 
@@ -168,11 +167,10 @@ cdef inline int add_spaced(word_cutter_t* cutter, lowered_t* store, const uint8_
 
 cdef inline int64_t cell_end(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
     """Past a letter and its marks."""
-    cdef int width
-    decode_code_point(text, size, at, &width)
+    cdef int64_t width
+    flags_at(text, size, at, &width)
     at += width
-    while at < size and fold_flags(decode_code_point(text, size, at, &width)) & (
-            FOLD_MARK | FOLD_IGNORED):
+    while at < size and flags_at(text, size, at, &width) & (FOLD_MARK | FOLD_IGNORED):
         at += width
     return at
 
@@ -204,19 +202,22 @@ cdef inline int add_letter_bigrams(word_cutter_t* cutter, const uint8_t* text, i
                                    int64_t end) noexcept nogil:
     """Add the bigrams of two letters and more, without marks, that stay as they are; 0, or -1."""
     cdef int64_t first = begin, second = begin + 3 + (text[begin] >= 0xF0), past
-    cdef int64_t n_words = cutter.n_words
+    cdef int64_t* form
+    cdef span_t* span
     # Each letter has three bytes at least.
-    if reserve_words(cutter, n_words + (end - begin) // 3):
+    if reserve_words(cutter, cutter.n_words + (end - begin) // 3):
         return -1
+    form = cutter.forms + 2 * cutter.n_words
+    span = cutter.spans + cutter.n_spans + cutter.n_words
     while second < end:
         past = second + 3 + (text[second] >= 0xF0)
-        cutter.forms[2 * n_words] = first
-        cutter.forms[2 * n_words + 1] = past
-        cutter.spans[cutter.n_spans + n_words] = span_t(first, past)
-        n_words += 1
+        form[0] = span.begin = first
+        form[1] = span.end = past
+        form += 2
+        span += 1
         first = second
         second = past
-    cutter.n_words = n_words
+    cutter.n_words = (form - cutter.forms) >> 1
     return 0
 
 
@@ -246,13 +247,12 @@ cdef inline int add_glued(word_cutter_t* cutter, lowered_t* store, const uint8_t
 cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
                                 int64_t size, int64_t at, int64_t end) noexcept nogil:
     """Cut what begins from ``at`` to ``end``, code point by code point; past it, or -1."""
-    cdef int64_t begin
-    cdef uint32_t code_point, flags, seen
-    cdef int width, failed
+    cdef int64_t begin, width
+    cdef uint32_t flags, seen
+    cdef int failed
     while at < end:
         begin = at
-        code_point = decode_code_point(text, size, at, &width)
-        flags = fold_flags(code_point)
+        flags = flags_at(text, size, at, &width)
         if flags & (FOLD_WORD | FOLD_DIGIT):
             at = word_end(cutter, text, size, begin, &seen)
             failed = add_spaced(cutter, store, text, size, begin, at, seen)
@@ -266,7 +266,7 @@ cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const u
             failed = add_literal(cutter, store, <const char*> text + begin, at - begin, begin, at)
         else:
             # Letters among them: apostrophes, and those that are ignored.
-            pass_point(&cutter.seen, text, at, width, code_point)
+            pass_point(&cutter.seen, text, size, at)
             at += width
             failed = 0
         if failed:
@@ -281,10 +281,10 @@ cdef inline int64_t find_runs(word_cutter_t* cutter, lowered_t* store, const uin
     cdef uint64_t inside = 0
     cdef uint8_t padded[64]
     cdef const uint8_t* block
-    cdef int n_bytes, n_cut
+    cdef int n_bytes, n_cut, place
     if reserve(<void**> &store.bytes, &store.capacity, store.size + size + LOWERED_MARGIN, 1):
         return -1
-    if reserve(<void**> &cutter.runs, &cutter.runs_capacity, size + BLOCK_EDGES + 2,
+    if reserve(<void**> &cutter.runs, &cutter.runs_capacity, size + BLOCK_EDGES + 2 + 2 * STRIDE,
                sizeof(int64_t)):
         return -1
     while at < size:
@@ -301,6 +301,9 @@ cdef inline int64_t find_runs(word_cutter_t* cutter, lowered_t* store, const uin
     if inside:
         cutter.runs[n_edges] = size
         n_edges += 1
+    # Runs behind the last end nowhere.
+    for place in range(STRIDE):
+        cutter.runs[n_edges + 2 * place + 1] = <int64_t> 0x7FFFFFFFFFFFFFFF
     return n_edges // 2
 
 
@@ -308,15 +311,18 @@ cdef inline int64_t take_plain(word_cutter_t* cutter, int64_t i, int64_t n_runs,
                                int64_t next_odd) noexcept nogil:
     """Add runs from ``i`` on that end before ``next_odd``: words. The first run that is none."""
     cdef const int64_t* runs = cutter.runs
-    cdef int64_t past = n_runs
+    cdef int64_t past = n_runs, n_before = 0
+    cdef int place
     cdef size_t n_bytes
     if runs[2 * n_runs - 1] >= next_odd:
         past = i
         # In strides first: they end in order, and odd bytes are rare.
-        while past + STRIDE <= n_runs and runs[2 * (past + STRIDE) - 1] < next_odd:
+        while runs[2 * (past + STRIDE) - 1] < next_odd:
             past += STRIDE
-        while runs[2 * past + 1] < next_odd:
-            past += 1
+        # Of the last stride all are counted, since where they end cannot be guessed.
+        for place in range(STRIDE):
+            n_before += runs[2 * (past + place) + 1] < next_odd
+        past += n_before
     # A word lies in the store as it does in the text, and runs are laid out as both are.
     n_bytes = <size_t> (past - i) * sizeof(span_t)
     memcpy(cutter.forms + 2 * cutter.n_words, runs + 2 * i, n_bytes)

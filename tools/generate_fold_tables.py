@@ -22,7 +22,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,6 +81,8 @@ HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
 COMPOSING_JAMO = frozenset({*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)})
 JAMO = code_points("1100-11FF A960-A97C D7B0-D7C6 D7CB-D7FB")
 
+N_OF_THREE = 15 * 256 + 64
+
 FLAGS = (
     ("WORD", "L*, but neither glued, nor ignored, nor an apostrophe."),
     ("GLUED", "U+3007 and L* of scripts without spaces: Han, kana, Thai, Lao, Myanmar, Khmer."),
@@ -102,6 +104,7 @@ FLAGS = (
     ("SPACE", "ECMAScript's \\s."),
     ("DECIMAL", "Nd."),
     ("CHANGES", "Folding may change it: UPPER, TITLE, CONTEXT, or fold_base() is another."),
+    ("OTHER", "None of WORD, GLUED, MARK, DIGIT, NUMERAL and IGNORED, which exclude each other."),
 )
 BIT = {name: 1 << place for place, (name, _) in enumerate(FLAGS)}
 
@@ -153,28 +156,38 @@ static const char ligature_letters[{n_ligatures}][4] = {{
 #define N_DECOMPOSITIONS {n_decompositions}
 #define N_COMPOSITIONS {n_compositions}
 
-/* Three tries of pages of 256 code points. A code point's class is
- * fold_class[256 * fold_page[cp >> 8] + (cp & 0xff)]; the other two work alike. Classes are
- * numbered by how many code points they hold; class 0 has no flags and combining class 0. */
-static const uint8_t fold_page[0x110000 >> 8] = {{
-{flag_page_rows}
-}};
-
-static const uint8_t fold_class[FOLD_PAGES * 256] = {{
-{class_rows}
-}};
-
-static const uint32_t fold_class_flags[FOLD_CLASSES] = {{
-{flags_rows}
-}};
-
-static const uint8_t fold_class_combining[FOLD_CLASSES] = {{
-{combining_rows}
-}};
-
-/* What a letter counts: 1 of FOLD_LATIN, 2^32 of others. */
-static const uint64_t fold_class_letters[FOLD_CLASSES] = {{
+/* Three tries of pages of 256 code points. The class of a code point is
+ * classes[256 * pages[cp >> 8] + (cp & 0xff)]; the other two work alike. Classes are numbered by
+ * how many code points they hold; class 0 has OTHER alone and combining class 0. All of it is in
+ * one struct: a loop holds one address. */
+static const struct {{
+    uint64_t letters[FOLD_CLASSES]; /* what a letter counts: 1 of FOLD_LATIN, 2^32 of others */
+    uint32_t flags[FOLD_CLASSES];
+    /* Where classes has the 64 code points that differ in the last of three bytes of UTF-8, by
+     * (the first & 15) << 8 | (the second & 63). Those of two bytes are where their numbers say. */
+    uint16_t of_three[{n_three}];
+    uint8_t combining[FOLD_CLASSES];
+    uint8_t pages[0x110000 >> 8];
+    uint8_t classes[FOLD_PAGES * 256];
+}} fold_points = {{
+    {{
 {letter_rows}
+    }},
+    {{
+{flags_rows}
+    }},
+    {{
+{three_rows}
+    }},
+    {{
+{combining_rows}
+    }},
+    {{
+{flag_page_rows}
+    }},
+    {{
+{class_rows}
+    }},
 }};
 
 /* Distances to the base character; distance 0 of the list is no distance. */
@@ -219,15 +232,28 @@ static const uint32_t composition_results[N_COMPOSITIONS] = {{
 
 /* All functions take cp below 0x110000. Surrogates have no flags and fold to themselves. */
 static inline uint8_t fold_class_of(uint32_t cp) {{
-    return fold_class[((uint32_t)fold_page[cp >> 8] << 8) | (cp & 0xff)];
+    return fold_points.classes[((uint32_t)fold_points.pages[cp >> 8] << 8) | (cp & 0xff)];
 }}
 
 static inline uint32_t fold_flags(uint32_t cp) {{
-    return fold_class_flags[fold_class_of(cp)];
+    return fold_points.flags[fold_class_of(cp)];
+}}
+
+/* The class of a code point of two or three bytes of UTF-8 without making a number of them, and its
+ * width. Three bytes are read. */
+static inline uint8_t fold_class_at(const uint8_t *bytes, int64_t *width) {{
+    uint32_t lead = bytes[0], page;
+    if (lead < 0xe0) {{
+        *width = 2;
+        return fold_points.classes[(lead & 31) << 6 | (bytes[1] & 63u)];
+    }}
+    *width = 3;
+    page = fold_points.of_three[(lead << 8 | bytes[1]) & 0xf3f];
+    return fold_points.classes[page + (bytes[2] & 63u)];
 }}
 
 static inline uint8_t combining_class(uint32_t cp) {{
-    return fold_class_combining[fold_class_of(cp)];
+    return fold_points.combining[fold_class_of(cp)];
 }}
 
 /* What is left to lower-case: letters of FOLD_BARE without their accents, digits as '0'-'9',
@@ -354,13 +380,18 @@ def flags_of(cp: int, data: NormalData, composing: frozenset[int]) -> int:
     differs = cp in data.unstable
     composes = cp in composing
     in_context = ignored or cp in LIGATURES or cp in JAMO or differs
-    holds = {
+    kinds = {
         "WORD": letter and not (glued or ignored or apostrophe),
         "GLUED": glued,
         "MARK": mark and not ignored,
         "DIGIT": digit,
         "NUMERAL": number and not (digit or glued),
         "IGNORED": ignored,
+    }
+    require(sum(kinds.values()) <= 1, f"U+{cp:04X} is of two kinds")
+    holds = {
+        **kinds,
+        "OTHER": not any(kinds.values()),
         "APOSTROPHE": apostrophe,
         "UPPER": category == "Lu",
         "LOWER": category == "Ll",
@@ -402,7 +433,7 @@ def build_tables(data: NormalData) -> FoldTables:
     counts = Counter(code_point_records)
     records = sorted(counts, key=lambda record: (-counts[record], record))
     require(len(records) <= 256, f"{len(records)} classes do not fit a byte")
-    require(records[0] == (0, 0), "class 0 has flags")
+    require(records[0] == (BIT["OTHER"], 0), "class 0 has flags")
     class_of = {record: number for number, record in enumerate(records)}
 
     code_point_deltas = [base_of(cp, data) - cp for cp in range(N_CODE_POINTS)]
@@ -441,6 +472,9 @@ def check_tables(
     tables: FoldTables, data: NormalData, records: list[FlagRecord], deltas: list[int]
 ) -> None:
     """Look every code point up as the C functions do."""
+    require(len(tables.flags[1]) <= 1 << 16, "places of classes do not fit into 16 bits")
+    first = [class_place(tables.flags, cp) for cp in range(1 << 11)]
+    require(first == list(range(1 << 11)), "code points of two bytes are elsewhere")
     for cp in range(N_CODE_POINTS):
         record = tables.records[looked_up(tables.flags, cp)]
         delta = tables.deltas[looked_up(tables.bases, cp)]
@@ -475,6 +509,18 @@ def letters_of(flags: int) -> int:
     return 1 << 32 if flags & BIT["LETTER"] else 0
 
 
+def class_place(trie: Trie, cp: int) -> int:
+    """Where the entries have a code point."""
+    return trie[0][cp >> PAGE_BITS] << PAGE_BITS | (cp & (1 << PAGE_BITS) - 1)
+
+
+def three_places(trie: Trie) -> Iterator[int]:
+    """Where the entries have what three bytes of UTF-8 stand for, by the first two of them."""
+    for place in range(N_OF_THREE):
+        lead, second = divmod(place, 256)
+        yield class_place(trie, lead << 12 | second << 6) if second < 64 else 0
+
+
 def starts(parts: list[tuple[int, ...]]) -> list[int]:
     """Where each decomposition begins, number 0 included, and the end of the last."""
     places = [0, 0]
@@ -505,6 +551,8 @@ def render_content(tables: FoldTables) -> str:
         n_compositions=len(tables.compositions),
         flag_page_rows=rows(tables.flags[0]),
         class_rows=rows(tables.flags[1]),
+        n_three=N_OF_THREE,
+        three_rows=rows(three_places(tables.flags)),
         flags_rows=rows(flags for flags, _ in tables.records),
         combining_rows=rows(combining for _, combining in tables.records),
         letter_rows=rows(letters_of(flags) for flags, _ in tables.records),

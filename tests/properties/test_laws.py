@@ -119,6 +119,8 @@ def test_the_parts_of_answer_relevance_are_symmetric(sample: Sample) -> None:
 @given(samples())
 def test_answer_correctness_is_symmetric(sample: Sample) -> None:
     answer, truth = sample["answer"] or "a", sample.get("groundTruth") or sample["question"] or "b"
+    # A ground truth that is the print of a list is that list.
+    assume(not answer.startswith("[") and not truth.startswith("["))
     one = rag_eval.score_answer_correctness({"answer": answer, "groundTruth": truth}).score
     other = rag_eval.score_answer_correctness({"answer": truth, "groundTruth": answer}).score
     # Precision and recall change places, and with them the order of one sum and one product.

@@ -33,8 +33,15 @@ LIGATURES = range(0xFB00, 0xFB07)
 DOTLESS_I, FINAL_SIGMA = 0x131, 0x3C2
 
 WRAPPERS = """
-#include "fold_tables.h"
+#include "point_flags.h"
 #include "unicode_tables.h"
+/* Of code points that lie end to end: the flags of each from its bytes, and its width; of the last
+   one also with nothing behind it. */
+void look_up_bytes(const uint8_t *text, const int64_t *offsets, int64_t n, int is_last,
+                   uint32_t *flags, int64_t *widths) {
+    for (int64_t i = 0; i < n; i++)
+        flags[i] = flags_at(text, offsets[is_last ? i + 1 : n], offsets[i], widths + i);
+}
 void look_up(uint32_t n, int max_parts, uint32_t *flags, uint32_t *bases, uint32_t *lowers,
              uint8_t *classes, int32_t *n_parts, uint32_t *parts) {
     for (uint32_t cp = 0; cp < n; cp++) {
@@ -71,6 +78,7 @@ class Tables:
     compose: Callable[[Pairs], list[int]]
     ligature: Callable[[int], str]
     n_ligatures: int
+    functions: ctypes.CDLL
 
     def flagged(self, name: str) -> set[int]:
         return set(np.flatnonzero(self.flag_array & self.bits[name]).tolist())
@@ -129,6 +137,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
         compose=compose,
         ligature=lambda cp: str(functions.ligature(cp).decode()),
         n_ligatures=functions.n_ligatures(),
+        functions=functions,
     )
 
 
@@ -201,6 +210,28 @@ def test_kinds_are_the_oracle_s(tables: Tables, assigned: list[int]) -> None:
     }.items():
         right = {cp for cp, letter in found.items() if letter == kind}
         assert tables.flagged(name) == right, name
+
+
+def test_every_code_point_is_of_one_kind(tables: Tables) -> None:
+    """That of most is none of the others'; one test of flags tells where a run ends."""
+    names = ("WORD", "GLUED", "MARK", "DIGIT", "NUMERAL", "IGNORED", "OTHER")
+    of_kinds = [tables.flag_array & tables.bits[name] != 0 for name in names]
+    assert np.all(np.sum(of_kinds, axis=0) == 1)
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_flags_are_found_by_bytes(tables: Tables, is_last: bool) -> None:
+    """Whatever follows, and at the end of a text, past which nothing is read."""
+    points = np.arange(N_CODE_POINTS)
+    encoded = [chr(cp).encode("utf-8", "surrogatepass") for cp in points]
+    sizes = np.array(list(map(len, encoded)), np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    flags, widths = np.zeros(N_CODE_POINTS, np.uint32), np.zeros(N_CODE_POINTS, np.int64)
+    text = np.frombuffer(b"".join(encoded), np.uint8)
+    arguments = (pointer(text), pointer(offsets), ctypes.c_int64(N_CODE_POINTS), int(is_last))
+    tables.functions.look_up_bytes(*arguments, pointer(flags), pointer(widths))
+    assert np.array_equal(flags, tables.flag_array)
+    assert np.array_equal(widths, sizes)
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,16 @@ def test_stems_are_those_of_the_oracle(library: ctypes.CDLL, one_by_one: bool) -
             assert stems(library, words[:n], one_by_one) == few
 
 
+def test_long_words_of_other_letters_have_no_ending(library: ctypes.CDLL) -> None:
+    """Wherever the letter is; beside short words, and words of ASCII that are as long."""
+    words = ["boxes"]
+    for size in range(15, 60):
+        words += ["a" * at + "é" + "a" * (size - at) + "ings" for at in range(size)]
+        words += ["b" * size + "ings", "c" * (size % 9) + "ings"]
+    wanted = {i: stem(word) for i, word in enumerate(words) if word.isascii()}
+    assert stems(library, words, one_by_one=False) == wanted
+
+
 @pytest.mark.parametrize("one_by_one", [False, True])
 def test_words_that_stand_for_digits_have_no_ending(library: ctypes.CDLL, one_by_one: bool) -> None:
     words = ["sixes", "boxes", "tables", "sevens", "running"]

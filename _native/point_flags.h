@@ -1,0 +1,28 @@
+/* What a code point is, from its bytes. */
+#ifndef RAG_EVAL_POINT_FLAGS_H
+#define RAG_EVAL_POINT_FLAGS_H
+
+#include "fold_tables.h"
+#include "utf8_points.h"
+
+/* The class of any code point, and 256 times its width. */
+static NEVER_INLINE uint32_t decoded_class(const uint8_t *text, int64_t size, int64_t at) {
+    int width;
+    uint32_t code_point = decode_code_point(text, size, at, &width);
+    return fold_class_of(code_point) | (uint32_t)width << 8;
+}
+
+/* The flags of any code point, and its width. */
+static ALWAYS_INLINE uint32_t flags_at(const uint8_t *text, int64_t size, int64_t at,
+                                       int64_t *width) {
+    uint32_t found;
+    *width = 1;
+    if (text[at] < 0x80) return fold_points.flags[fold_points.classes[text[at]]];
+    if (text[at] < 0xf0 && size - at >= 3)
+        return fold_points.flags[fold_class_at(text + at, width)];
+    found = decoded_class(text, size, at);
+    *width = found >> 8;
+    return fold_points.flags[found & 255];
+}
+
+#endif
