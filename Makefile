@@ -112,7 +112,8 @@ bench: $(VENV)/test.stamp ## run all benchmarks and write benchmarks/RESULTS.md
 
 # Kernels in instrumented builds of their own, beside a copy of everything that is not compiled.
 KERNEL_TESTS := tests/differential tests/properties tests/conformance tests/unit/kernels/test_hash_tables.py \
-	tests/unit/inputs/test_arrow_arrays.py tests/unit/inputs/test_arrow_blocks.py tests/unit/inputs/test_json_blocks.py tests/unit/results/test_aggregates.py \
+	tests/unit/inputs/test_arrow_arrays.py tests/unit/inputs/test_arrow_blocks.py tests/unit/inputs/test_csv_blocks.py tests/unit/inputs/test_csv_records.py \
+	tests/unit/inputs/test_json_blocks.py tests/unit/results/test_aggregates.py \
 	tests/unit/scoring/test_api.py tests/unit/kernels/test_build_kind.py tests/unit/kernels/test_similarity.py \
 	tests/unit/retrieval/test_rankings.py tests/unit/scorers/test_retrieval_scorers.py tests/unit/stats/test_resampling.py \
 	tests/unit/stats/test_bootstrap.py tests/unit/stats/test_paired.py

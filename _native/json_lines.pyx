@@ -4,29 +4,23 @@ A scan takes lines that hold an object each and are plain in every way. All else
 readers of JSON might read differently, it refuses as a whole: then the rows are decoded one by one,
 which also knows what is wrong with a line. So it never takes a line that a decoder of JSON would
 not take, and reads in it what the decoder reads.
+
+Lines of CSV are scanned here as well: a kernel of its own would have a copy of Cython's code for
+arrays, which takes more bytes than both scans.
 """
 from libc.string cimport memcmp, memcpy
 
 from byte_arrays cimport first_byte
-from code_points cimport encode_code_point
+from csv_records cimport cut_csv, records_t, scan_csv
 from json_echoes cimport echo_object
-from json_escapes cimport escaped
-from primitives cimport int64_t, uint8_t, uint32_t, uint64_t
+from json_texts cimport closing_quote, list_end, spaces_end, text_end, unescape
+from primitives cimport int64_t, uint8_t, uint64_t
+from text_places cimport (
+    CONTEXTS, ID, LANGUAGE, NO_FIELD, NO_ROOM, REFUSED, begin_row, field_places, note_items, rows_t,
+)
 from utf8 cimport has_high_byte, is_utf8
 
-cdef extern from "json_strings.h" nogil:
-    int64_t plain_end(const uint8_t* bytes_, int64_t at, int64_t end) noexcept
-
 cdef enum:
-    # Fields of a row, by the numbers of their bits in its marks; the first five have places.
-    QUESTION
-    ANSWER
-    CONTEXTS
-    GROUND_TRUTH
-    ID
-    LANGUAGE
-    N_PLACED = 5
-    NO_FIELD = 255
     ID_IS_NUMBER = 0x20  # a mark in place of that of the language, of which rows have none
 
     OPEN_OBJECT = 0x7B
@@ -36,10 +30,6 @@ cdef enum:
     MAX_DEPTH = 32      # of objects and arrays, the row among them
     MAX_NUMBER = 15     # digits and point: so many digits are exact in a double
     MAX_ID_DIGITS = 18  # so many are a 64-bit integer
-    MAX_TEXT_BYTES = 0x7FFFFF00  # kernels count the bytes of a token in 32 bits
-
-    REFUSED = -1
-    NO_ROOM = -2
 
 
 cdef struct scan_t:
@@ -49,60 +39,9 @@ cdef struct scan_t:
     const int64_t* key_offsets
     const uint8_t* key_fields
     int64_t n_keys
-    # Places of a text: where it begins, its bytes there, and how many they are without escapes.
-    # Of the contexts of a row: the first item, and how many.
-    int64_t* places
-    int64_t n_rows_fitting
-    int64_t* items
-    int64_t n_items_fitting
-    int64_t n_items
-
-
-# ------------------------------------------------------------------------------------- strings
-
-cdef inline int64_t closing_quote(const uint8_t* bytes_, int64_t at, int64_t end,
-                                  int64_t* size) noexcept nogil:
-    """Where the string ends whose first byte is at ``at``, and its size in UTF-8; or REFUSED."""
-    cdef int64_t begin = at, saved = 0
-    cdef uint32_t code_point = 0
-    cdef int width
-    while True:
-        at = plain_end(bytes_, at, end)
-        if at == end:
-            return REFUSED
-        if bytes_[at] == b'"':
-            size[0] = at - begin - saved
-            return at
-        width = escaped(bytes_ + at, end - at, &code_point) if bytes_[at] == b"\\" else 0
-        if width == 0:
-            return REFUSED
-        at += width
-        saved += width - (1 + (code_point >= 0x80) + (code_point >= 0x800)
-                          + (code_point >= 0x10000))
-
-
-cdef void unescape(const uint8_t* bytes_, int64_t length, uint8_t* out) noexcept nogil:
-    """Write a string that was scanned before as UTF-8."""
-    cdef int64_t at = 0, stop
-    cdef uint32_t code_point = 0
-    while True:
-        stop = plain_end(bytes_, at, length)
-        memcpy(out, bytes_ + at, <size_t> (stop - at))
-        if stop == length:
-            return
-        out += stop - at
-        at = stop + escaped(bytes_ + stop, length - stop, &code_point)
-        out += encode_code_point(code_point, out)
-
+    rows_t rows
 
 # -------------------------------------------------------------------------------------- values
-
-cdef inline int64_t spaces_end(const uint8_t* bytes_, int64_t at, int64_t end) noexcept nogil:
-    """Past the white space within a line."""
-    while at < end and (bytes_[at] == b" " or bytes_[at] == b"\t" or bytes_[at] == b"\r"):
-        at += 1
-    return at
-
 
 cdef inline int64_t digits_end(const uint8_t* bytes_, int64_t at, int64_t end) noexcept nogil:
     while at < end and b"0" <= bytes_[at] <= b"9":
@@ -221,52 +160,6 @@ cdef int64_t value_end(const uint8_t* bytes_, int64_t at, int64_t end) noexcept 
 
 # ---------------------------------------------------------------------------------------- rows
 
-cdef inline int64_t text_end(scan_t* scan, int64_t at, int64_t* places,
-                             int64_t stride) noexcept nogil:
-    """Past the string that begins at ``at``, its places noted; or REFUSED."""
-    cdef int64_t stop, size = 0
-    if at >= scan.end or scan.bytes[at] != b'"':
-        return REFUSED
-    stop = closing_quote(scan.bytes, at + 1, scan.end, &size)
-    if stop == REFUSED or size > MAX_TEXT_BYTES:
-        return REFUSED
-    places[0] = at + 1
-    places[stride] = stop - at - 1
-    places[2 * stride] = size
-    return stop + 1
-
-
-cdef inline int64_t list_end(scan_t* scan, int64_t at, int64_t* places,
-                             int64_t stride) noexcept nogil:
-    """Past the array of strings that begins at ``at``; or REFUSED, or NO_ROOM."""
-    cdef int64_t first = scan.n_items
-    if scan.bytes[at] != b"[":
-        return REFUSED
-    at = spaces_end(scan.bytes, at + 1, scan.end)
-    if at < scan.end and scan.bytes[at] == b"]":
-        at += 1
-    else:
-        while True:
-            if scan.n_items == scan.n_items_fitting:
-                return NO_ROOM
-            at = text_end(scan, at, scan.items + scan.n_items, scan.n_items_fitting)
-            if at == REFUSED:
-                return REFUSED
-            scan.n_items += 1
-            at = spaces_end(scan.bytes, at, scan.end)
-            if at >= scan.end:
-                return REFUSED
-            if scan.bytes[at] == b"]":
-                at += 1
-                break
-            if scan.bytes[at] != b",":
-                return REFUSED
-            at = spaces_end(scan.bytes, at + 1, scan.end)
-    places[0] = first
-    places[stride] = scan.n_items - first
-    return at
-
-
 cdef inline int64_t number_id_end(scan_t* scan, int64_t at, int64_t* places,
                                   int64_t stride) noexcept nogil:
     """Past the integer that begins at ``at``, its places noted; or REFUSED."""
@@ -296,14 +189,12 @@ cdef inline int field_of_key(const scan_t* scan, int64_t at, int64_t length) noe
 cdef int64_t row_end(scan_t* scan, int64_t at, int64_t row, uint8_t* marks) noexcept nogil:
     """Past the object whose brace is at ``at``, its fields noted; or REFUSED, or NO_ROOM."""
     cdef const uint8_t* bytes_ = scan.bytes
-    cdef int64_t stride = scan.n_rows_fitting, end = scan.end, begin, length = 0, size = 0
+    cdef int64_t stride = scan.rows.n_fitting, end = scan.end, begin, length = 0, size = 0
+    cdef int64_t first_item = scan.rows.items.n
     cdef int64_t* places
     cdef int seen = 0, field
     marks[0] = 0
-    for field in range(N_PLACED):
-        places = scan.places + 3 * field * stride + row
-        places[0] = places[stride] = places[2 * stride] = 0
-    scan.places[3 * CONTEXTS * stride + row] = scan.n_items
+    begin_row(&scan.rows, row)
     at = spaces_end(bytes_, at + 1, end)
     if at < end and bytes_[at] == b"}":
         return at + 1
@@ -320,18 +211,19 @@ cdef int64_t row_end(scan_t* scan, int64_t at, int64_t row, uint8_t* marks) noex
             if seen >> field & 1:
                 return REFUSED
             seen |= 1 << field
-            places = scan.places + 3 * field * stride + row
+            places = field_places(&scan.rows, field, row)
             if bytes_[at] == b"n" or field == LANGUAGE:
                 at = null_end(bytes_, at, end)
             else:
                 marks[0] |= <uint8_t> (1 << field)
                 if field == CONTEXTS:
-                    at = list_end(scan, at, places, stride)
+                    at = list_end(bytes_, at, end, &scan.rows.items)
+                    note_items(&scan.rows, row, first_item)
                 elif field == ID and bytes_[at] != b'"':
                     at = number_id_end(scan, at, places, stride)
                     marks[0] |= ID_IS_NUMBER
                 else:
-                    at = text_end(scan, at, places, stride)
+                    at = text_end(bytes_, at, end, places, stride)
         if at < 0:
             return at
         at = spaces_end(bytes_, at, end)
@@ -371,11 +263,11 @@ def scan_lines(const uint8_t[::1] lines, int64_t begin, const uint8_t[::1] keys,
     scan.key_offsets = &key_offsets[0]
     scan.key_fields = first_byte(key_fields)
     scan.n_keys = key_fields.shape[0]
-    scan.places = &places[0]
-    scan.n_rows_fitting = fitting
-    scan.items = &items[0]
-    scan.n_items_fitting = items.shape[0] // 3
-    scan.n_items = 0
+    scan.rows.places = &places[0]
+    scan.rows.n_fitting = fitting
+    scan.rows.items.places = &items[0]
+    scan.rows.items.n_fitting = items.shape[0] // 3
+    scan.rows.items.n = 0
     with nogil:
         while at < scan.end and n_rows < fitting:
             at = spaces_end(scan.bytes, at, scan.end)
@@ -384,10 +276,10 @@ def scan_lines(const uint8_t[::1] lines, int64_t begin, const uint8_t[::1] keys,
                     done = REFUSED
                     break
                 row_begin = at
-                n_before = scan.n_items
+                n_before = scan.rows.items.n
                 stop = row_end(&scan, at, n_rows, &marks[n_rows])
                 if stop < 0:
-                    scan.n_items = n_before
+                    scan.rows.items.n = n_before
                     done = done if stop == NO_ROOM else REFUSED
                     break
                 at = spaces_end(scan.bytes, stop, scan.end)
@@ -405,7 +297,7 @@ def scan_lines(const uint8_t[::1] lines, int64_t begin, const uint8_t[::1] keys,
                 and not is_utf8(scan.bytes + begin, done - begin, False)):
             done = REFUSED
     counts[0] = n_rows
-    counts[1] = scan.n_items
+    counts[1] = scan.rows.items.n
     counts[2] = n_lines
     return done
 
@@ -445,3 +337,51 @@ def echoed_objects(const uint8_t[::1] lines, const int64_t[::1] begins, const in
             size = echo_object(bytes_, begins[i], ends[i], out, out + room)
         found.append(None if size < 0 else <bytes> out[:size])
     return found
+
+
+# ---------------------------------------------------------------------------------------- CSV
+
+def scan_records(const uint8_t[::1] lines, int64_t begin, int64_t end, int delimiter,
+                 const uint8_t[::1] column_fields, int64_t most_bytes, int64_t[::1] rows,
+                 int64_t[::1] places, uint8_t[::1] marks, int64_t[::1] items, uint8_t[::1] texts,
+                 int64_t[::1] counts):
+    """Find the texts of our fields in whole lines of CSV, and write them into ``texts``.
+
+    Returns where the records that were scanned end: at ``end``; or before the first that is not
+    simple, is longer than ``most_bytes`` with its line ends, or does not end in these lines; or
+    where the arrays are full. When no record was scanned, that is -1, or ``begin`` if one row has
+    more contexts than fit into ``items``. It is -1, too, where a byte of them is not UTF-8.
+
+    ``delimiter`` is between cells; ``column_fields`` gives the field of each column, 255 for none;
+    see ``scan_lines`` for the fields, and for what is filled. ``rows`` has of
+    each record the number of its last line, and where it begins and ends; other places are those in
+    ``texts``, which has room for as many bytes as the lines have. ``counts`` are rows, items and
+    lines.
+    """
+    cdef records_t scan
+    cdef int64_t done
+    scan.csv.bytes = first_byte(lines)
+    scan.csv.end = end
+    scan.csv.delimiter = <uint8_t> delimiter
+    scan.column_fields = first_byte(column_fields)
+    scan.n_columns = column_fields.shape[0]
+    scan.rows.places = &places[0]
+    scan.rows.n_fitting = marks.shape[0]
+    scan.rows.items.places = &items[0]
+    scan.rows.items.n_fitting = items.shape[0] // 3
+    scan.rows.items.n = 0
+    scan.texts = &texts[0]
+    scan.n_bytes = 0
+    with nogil:
+        done = scan_csv(&scan, begin, most_bytes, &rows[0], &marks[0], &counts[0])
+    return done
+
+
+def cut_record(bytes lines, int64_t begin, int64_t end, int delimiter):
+    """The cells of the record that begins at ``begin``, which is below ``end``.
+
+    With them the place of its line end, or ``end``, and how many lines it has; None where the
+    standard library has to read it. An empty line has no cells. Raises a UnicodeDecodeError for a
+    cell that is not UTF-8.
+    """
+    return cut_csv(lines, begin, end, <uint8_t> delimiter)

@@ -40,7 +40,7 @@ from pyarrow import ipc, parquet  # noqa: E402
 
 ROUNDS: Final = 5
 # Share of the in-memory rate, where a direction has a bar.
-BARS: Final = {"jsonl → jsonl": 0.6, "parquet → parquet": 0.7}
+BARS: Final = {"jsonl → jsonl": 0.6, "csv → csv": 0.6, "parquet → parquet": 0.7}
 DIRECTIONS: Final = ("jsonl → jsonl", "parquet → parquet", "jsonl → parquet", "csv → csv")
 MEMORY: Final = "in memory"
 

@@ -14,7 +14,7 @@ def scan_lines(
     counts: npt.NDArray[np.int64],
 ) -> int: ...
 def lay_texts(
-    lines: bytes,
+    lines: bytes | npt.NDArray[np.uint8],
     begins: npt.NDArray[np.int64],
     lengths: npt.NDArray[np.int64],
     offsets: npt.NDArray[np.int64],
@@ -26,3 +26,20 @@ def echoed_objects(
     ends: npt.NDArray[np.int64],
     scratch: bytearray,
 ) -> list[bytes | None]: ...
+def scan_records(
+    lines: bytes,
+    begin: int,
+    end: int,
+    delimiter: int,
+    column_fields: npt.NDArray[np.uint8],
+    most_bytes: int,
+    rows: npt.NDArray[np.int64],
+    places: npt.NDArray[np.int64],
+    marks: npt.NDArray[np.uint8],
+    items: npt.NDArray[np.int64],
+    texts: npt.NDArray[np.uint8],
+    counts: npt.NDArray[np.int64],
+) -> int: ...
+def cut_record(
+    lines: bytes, begin: int, end: int, delimiter: int
+) -> tuple[list[str], int, int] | None: ...

@@ -97,6 +97,11 @@ class ByteFile:
         return self._ahead[:n_bytes]
 
     @property
+    def is_stream(self) -> bool:
+        """Whether bytes may come as others write them, as from a pipe."""
+        return not self._raw.seekable()
+
+    @property
     def position(self) -> int:
         """Bytes read so far, as they lie on disk; 0 if that is not known."""
         try:
@@ -125,37 +130,6 @@ class ByteFile:
             if not chunk:
                 return
             yield chunk
-
-    def lines(self) -> Iterator[bytes]:
-        """The lines without their ends, and without a byte order mark.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`chunks`, and for a line that is longer than a row may be.
-        """
-        rest: list[bytes] = []
-        n_lines = n_rest = 0
-        for chunk in self.chunks():
-            # Only these end lines: texts may hold any of the other separators of Unicode.
-            *whole, last = chunk.split(b"\n")
-            for line in whole:
-                n_lines += 1
-                if n_rest:
-                    # A line that is longer than a chunk is put together once.
-                    line = b"".join((*rest, line))
-                    rest, n_rest = [], 0
-                if len(line) > self.max_row_bytes:
-                    raise self.too_long(n_lines)
-                yield line if n_lines > 1 else line.removeprefix(BOM)
-            if last:
-                rest.append(last)
-                n_rest += len(last)
-            if n_rest > self.max_row_bytes:
-                raise self.too_long(n_lines + 1)
-        if n_rest:
-            line = b"".join(rest)
-            yield line if n_lines else line.removeprefix(BOM)
 
     def content(self) -> bytes:
         """The rest of the file, without a byte order mark.

@@ -1,115 +1,173 @@
-"""Lines of CSV -> the cells of each record, exactly as the standard library's reader gives them.
+"""CSV -> its header and records, as the standard library's reader gives them.
 
-That reader looks at every character. Most of a long line is one or two long texts, so here it is
-cut by searching for its marks, and cells are decoded one by one. Short lines, and whatever is not
-CSV or not UTF-8, are left to the standard library, whose messages are those of both.
+That reader looks at every character. Most of a long record is one or two long texts, so a kernel
+cuts records by searching. What it refuses, and whatever is not CSV or not UTF-8, is left to the
+standard library, so that messages are the same either way.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
-from typing import Final
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
-# Cutting a shorter line takes longer than looking at each of its characters.
-_LONG: Final = 1200
-# A doubled quotation mark takes a step of its own: hostile cells have nothing else.
-_MOST_DOUBLED: Final = 2000
+from rag_eval._native import json_lines
+from rag_eval.errors import InputError
+from rag_eval.inputs.byte_files import CHUNK_BYTES, ByteFile
+from rag_eval.inputs.file_lines import FileLines
+from rag_eval.plumbing.spelling import counted
+
+_LARGEST_CELL: Final = 0x7FFFFFFF
+# A line that Excel writes and reads before the header.
+_TOLD_SEPARATOR: Final = re.compile(rb"sep=([,;\t|])", re.IGNORECASE)
+# What the standard library says of a quote that the file ends in.
+_NOT_CLOSED: Final = "unexpected end of data"
+_QUOTED: Final = re.compile(r'"[^"]*"')
 
 
-class CsvRecords(Iterator[list[str]]):
-    """The records of some lines, which come in bytes and without their ends.
+class CsvRow(NamedTuple):
+    """The cells of one row and the number of its last line."""
+
+    cells: list[str]
+    line: int
+
+
+def width_fault(cells: Sequence[str], header: Sequence[str]) -> str:
+    """The fault of a row with more or fewer cells than there are columns."""
+    if len(cells) == len(header):
+        return ""
+    return f"{counted(len(cells), 'cell')}, but the header names {counted(len(header), 'column')}"
+
+
+class CsvTable:
+    """A CSV file that is being read: its ``header``, then its rows.
 
     Parameters
     ----------
-    lines : iterator of bytes
-    mark : str
-        What is between cells: one character of ASCII, no quotation mark.
-    decoded : callable
-        Gets the line that was read last, or one above it that is UTF-8, and returns its text.
+    separator : str, optional
+        Stands between cells; by default the header tells.
+    n_bytes : int
+        How many are read at a time.
+
+    Attributes
+    ----------
+    lines : FileLines
+        The lines below those that were read.
+    delimiter : int
+        What stands between cells: a character of ASCII.
 
     Raises
     ------
-    csv.Error
-        For a record that is not CSV, by the strict rules. What was read by then is its last line.
+    InputError
+        For text that is not CSV or not UTF-8 and for a row that is too long, naming the line, and
+        for a header that cannot be.
     """
 
-    def __init__(self, lines: Iterator[bytes], mark: str, decoded: Callable[[bytes], str]) -> None:
-        self._lines = lines
-        self._mark = mark.encode()
-        self._decoded = decoded
-        # Lines of the record at hand for the standard library, in reverse.
-        self._held: list[bytes] = []
-        self._reader = csv.reader(self._given(), delimiter=mark, strict=True)
+    def __init__(
+        self, file: ByteFile, separator: str | None = None, n_bytes: int = CHUNK_BYTES
+    ) -> None:
+        # The limit is the process's; Python's own would refuse a cell of ten contexts. That of
+        # rows holds for their cells, too.
+        csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
+        self.source = file.source
+        self._file = file
+        self.lines = FileLines(file, n_bytes)
+        first = self.lines.next() or b""
+        if told := _TOLD_SEPARATOR.fullmatch(first.rstrip(b"\r\n")):
+            separator = separator or told[1].decode()
+            first = self.lines.next() or b""
+        self._first_line = max(1, self.lines.n_read)
+        self._row_bytes = 0
+        delimiter = separator or _separator(self._decoded(first))
+        self.delimiter = ord(delimiter)
+        self._reader = csv.reader(self._texts(first), delimiter=delimiter, strict=True)
+        where = f"{self.source}: line {self._first_line}"
+        self.header = self._by_library() or []
+        check_header(self.header, where)
 
-    def __next__(self) -> list[str]:
-        line = next(self._lines)
-        taken = [line]
-        if len(line) >= _LONG:
+    @property
+    def most_bytes(self) -> int:
+        """The longest row, with its line ends."""
+        return self._file.max_row_bytes + 1
+
+    def rows(self) -> Iterator[CsvRow]:
+        """The rows below the header, without empty lines."""
+        while (cells := self._next()) is not None:
+            if cells:
+                yield CsvRow(cells, self.lines.n_read)
+
+    def width_fault(self, row: CsvRow) -> str:
+        """The fault of a row with more or fewer cells than there are columns."""
+        return width_fault(row.cells, self.header)
+
+    def _next(self) -> list[str] | None:
+        content, begin, end = self.lines.held()
+        if begin < end:
             try:
-                cells = self._cut(taken)
+                found = json_lines.cut_record(content, begin, end, self.delimiter)
             except UnicodeDecodeError:
-                cells = None
-            if cells is not None:
-                return cells
-        self._held = taken[::-1]
-        return next(self._reader)
+                found = None
+            if found is not None:
+                cells, stop, n_lines = found
+                if stop + 1 - begin <= self.most_bytes:
+                    self.lines.skip(min(stop + 1, end), n_lines)
+                    return cells
+        self._first_line, self._row_bytes = self.lines.n_read + 1, 0
+        return self._by_library()
 
-    def _given(self) -> Iterator[str]:
-        while True:
-            line = self._held.pop() if self._held else next(self._lines, None)
-            if line is None:
-                return
+    def _by_library(self) -> list[str] | None:
+        try:
+            return next(self._reader, None)
+        except csv.Error as error:
+            raise InputError(f"{self.source}, {self._fault(str(error))}") from None
+
+    def _texts(self, line: bytes | None) -> Iterator[str]:
+        """The lines that the standard library reads; an error if one row has too many."""
+        while line is not None:
+            self._row_bytes += len(line) + 1
+            if self._row_bytes > self.most_bytes:
+                raise self._file.too_long(self._first_line, " (is a quote in it not closed?)")
             yield self._decoded(line) + "\n"
+            line = self.lines.next()
 
-    def _cut(self, taken: list[bytes]) -> list[str] | None:
-        """The cells of the record that begins with the only line in ``taken``, which is not empty.
+    def _decoded(self, line: bytes) -> str:
+        """The text of the line that was read last."""
+        try:
+            return line.decode()
+        except UnicodeDecodeError as error:
+            fault = f"byte 0x{line[error.start]:02x}){self._file.encoding_hint(line)}"
+            where = f"{self.source}, line {self.lines.n_read}"
+            raise InputError(f"{where} is not valid UTF-8 ({fault}") from None
 
-        Further lines are added to it, none before those above it are decoded. None for a record
-        that is left to the standard library.
-        """
-        line, mark = taken[0], self._mark
-        cells: list[str] = []
-        begin = n_doubled = 0
-        while True:
-            if line.startswith(b'"', begin):
-                parts: list[bytes] = []  # of a cell with quotation marks or over lines
-                begin += 1
-                end = line.find(b'"', begin)
-                while end < 0 or line.startswith(b'"', end + 1):
-                    if end >= 0:
-                        n_doubled += 1
-                        parts.append(line[begin : end + 1])
-                        begin = end + 2
-                    elif _is_text(line) and (more := next(self._lines, None)) is not None:
-                        taken.append(more)
-                        parts += line[begin:], b"\n"
-                        line, begin = more, 0
-                    else:
-                        return None
-                    if n_doubled > _MOST_DOUBLED:
-                        return None
-                    end = line.find(b'"', begin)
-                cell = line[begin:end]
-                cells.append((b"".join((*parts, cell)) if parts else cell).decode())
-                begin = end + 1
-                n_left = len(line) - begin
-                if not n_left or (n_left == 1 and line.endswith(b"\r")):
-                    return cells
-                if not line.startswith(mark, begin):
-                    return None
-            else:
-                end = line.find(mark, begin)
-                bare = line[begin:].removesuffix(b"\r") if end < 0 else line[begin:end]
-                if b"\r" in bare:
-                    return None
-                cells.append(bare.decode())
-                if end < 0:
-                    return cells
-                begin = end
-            begin += 1
+    def _fault(self, error: str) -> str:
+        """What is wrong with the row that was read last, and on which line."""
+        first, line = self._first_line, self.lines.n_read
+        if error == _NOT_CLOSED:
+            return f"line {first}: is not CSV: a quote in this row is not closed"
+        begun = "" if first == line else f". The row begins on line {first}: is a quote not closed?"
+        return f"line {line}: is not CSV: {error}{begun}"
 
 
-def _is_text(line: bytes) -> bool:
-    """True; a line that is not UTF-8 raises its UnicodeDecodeError before another is read."""
-    return line.isascii() or bool(line.decode())
+def _separator(line: str) -> str:
+    """The separator of the header: a comma, unless there is none.
+
+    Spreadsheets write semicolons where a comma is in numbers.
+    """
+    bare = _QUOTED.sub("", line)
+    if "," in bare:
+        return ","
+    return next((mark for mark in ";\t|" if mark in bare), ",")
+
+
+def check_header(header: Sequence[str], where: str) -> None:
+    """Raise an InputError for a header without names, or with one of them twice."""
+    if not any(header):
+        raise InputError(f"{where} must name the columns")
+    for name, n_columns in Counter(header).items():
+        if n_columns > 1:
+            raise InputError(
+                f"{where} names the column {name!r} twice; the first line has to hold the "
+                "names of the columns, each once"
+            )

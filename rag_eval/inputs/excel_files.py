@@ -21,7 +21,8 @@ from xml.parsers import expat
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import ByteFile
-from rag_eval.inputs.csv_files import CellReader, CsvRow, PeekedRows, cell_blocks, check_header
+from rag_eval.inputs.csv_files import CellReader, PeekedRows, cell_blocks
+from rag_eval.inputs.csv_records import CsvRow, check_header
 from rag_eval.inputs.row_blocks import RowBlocks
 from rag_eval.inputs.schemas.maps import FieldMap, FirstRows, listed
 from rag_eval.plumbing.extras import package

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -153,16 +153,12 @@ class _LineReader:
         while at < len(lines) and (scanned := scanner.scanned(lines, at)) is not None:
             first_line, at = self._line + 1, scanned.end
             self._line += scanned.n_lines
-            n_rows = len(scanned.marks)
-            if not n_rows:
+            if not len(scanned.marks):
                 continue
-            numbers: Sequence[int] = range(first_line, first_line + n_rows)
-            if scanned.n_lines > n_rows:  # some are blank
-                numbers = (scanned.rows[0] + first_line).tolist()
-            ordinals = range(self._row, self._row + n_rows)
-            self._row += n_rows
-            origin = FileOrigin(self._source, "line", numbers, ordinals)
-            yield JsonBlock(scanned, self.fields, ordinals.start, origin)
+            origin = scanned.origin(self._source, first_line, self._row)
+            block = JsonBlock(scanned, self.fields, self._row, origin)
+            self._row += len(block)
+            yield block
         return begin + at
 
     def _plain_rows(self, buffer: bytearray, begin: int, end: int) -> list[Any] | None:

@@ -32,6 +32,7 @@ from rag_eval.inputs.named_files import (
 from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.sample_fields import split_gold
 from rag_eval.inputs.samples import TEXT_FIELDS
+from rag_eval.inputs.scanned_blocks import ScannedBlock
 from rag_eval.inputs.schemas.contexts import WHOLE
 from rag_eval.inputs.schemas.fields import FieldMap, FirstRows, column_map, field_map, paths_of_rows
 from rag_eval.inputs.schemas.maps import FoundFields
@@ -265,7 +266,7 @@ class Input:
         encoding = None if is_excel else options.encoding
         with opened_bytes(path, options.max_row_bytes, encoding) as file:
             self._file = file
-            blocks: LineRows
+            blocks: Generator[RowBlock | ScannedBlock, None, None]
             fields_of = partial(self._csv_fields, path)
             if is_excel:
                 from rag_eval.inputs.excel_files import excel_blocks
@@ -277,8 +278,10 @@ class Input:
                     file.check_encoding()
                 if plain_name(path).endswith(TABLES):
                     separator = separator_of(path)
+                    # Ground truths are split in rows.
+                    scans = options.gold_separator is None
                     blocks = csv_blocks(
-                        file, fields_of, options.context_separator, skip_rows, separator
+                        file, fields_of, options.context_separator, skip_rows, separator, scans
                     )
                 else:
                     blocks = self._json_blocks(file, path, skip_rows)
@@ -416,7 +419,7 @@ def _fields_of_rows(
     return fields_of(paths_of_rows(rows), lambda _: rows)
 
 
-def _split(block: RowBlock | JsonBlock, separator: str) -> RowBlock:
+def _split(block: RowBlock | ScannedBlock, separator: str) -> RowBlock:
     assert isinstance(block, RowBlock)
     for row in block.rows:
         assert isinstance(row, dict)

@@ -9,7 +9,8 @@ from typing import Any, Final
 from rag_eval.errors import InputError, suggestion
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile, opened_bytes, plain_name
-from rag_eval.inputs.csv_files import CsvTable, separator_of
+from rag_eval.inputs.csv_files import separator_of
+from rag_eval.inputs.csv_records import CsvTable
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.json_faults import finite_rows
 from rag_eval.inputs.json_files import json_blocks

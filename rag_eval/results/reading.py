@@ -15,6 +15,7 @@ import msgspec
 
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import ByteFile, file_bytes, opened_bytes, plain_name, source_name
+from rag_eval.inputs.file_lines import FileLines
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.named_files import COLUMNS
 from rag_eval.inputs.schemas.synonyms import meaning_of
@@ -207,8 +208,8 @@ class ResultFile:
         return self._document(data)
 
     def _lines(self, file: ByteFile) -> _Undecoded:
-        lines = file.lines()
-        next(lines)
+        lines = FileLines(file)
+        lines.next()
         for number, line in enumerate(lines):
             if line.startswith(_END):
                 self.said.update(_value(b"{" + line[len(_END) :], f"the summary of {self.source}"))

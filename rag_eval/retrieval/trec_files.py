@@ -15,6 +15,7 @@ from typing import Final, NoReturn, TypeVar
 
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import opened_bytes, source_name
+from rag_eval.inputs.file_lines import FileLines
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.retrieval.id_lists import DocId
@@ -137,7 +138,7 @@ def _read(
         query: bytes | None = None
         documents: dict[str, _Value] = {}
         try:
-            for line in file.lines():
+            for line in FileLines(file):
                 number += 1
                 fields = line.split()
                 if len(fields) != n_fields:

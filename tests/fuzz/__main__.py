@@ -7,13 +7,21 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tests.fuzz import arrow_targets, json_targets, number_targets, score_targets, text_targets
+from tests.fuzz import (
+    arrow_targets,
+    csv_targets,
+    json_targets,
+    number_targets,
+    score_targets,
+    text_targets,
+)
 from tests.fuzz.running import Fuzzer, Target
 from tests.grounded_samples import Choices
 
 TARGETS: Final[dict[str, Target]] = {
     **text_targets.TARGETS,
     **score_targets.TARGETS,
+    **csv_targets.TARGETS,
     **json_targets.TARGETS,
     **arrow_targets.TARGETS,
     **number_targets.TARGETS,

@@ -15,11 +15,11 @@ from rag_eval.inputs.opened import InputOptions
 from tests.fuzz import hostile_texts
 from tests.fuzz.running import Target
 from tests.grounded_samples import Choices
+from tests.scanned_rows import check_same
 from tests.unit.inputs.test_json_blocks import (
     LINE,
     PIECES,
     SCANNER,
-    check_same,
     check_scan,
     written,
 )
@@ -112,7 +112,7 @@ def scan_to_the_last_byte(lines: bytes) -> None:
     assert np.array_equal(scanned.places, again.places)
     assert np.array_equal(scanned.contexts, again.contexts)
     for field in _TEXT_FIELDS:
-        assert np.array_equal(*(each.laid(each.texts(field)).data for each in (scanned, again)))
+        assert np.array_equal(*(each.laid(each.of_field(field)).data for each in (scanned, again)))
 
 
 def escapes(choices: Choices) -> None:

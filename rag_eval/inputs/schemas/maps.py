@@ -97,7 +97,8 @@ class FieldMap:
     @property
     def renamed(self) -> dict[str, str]:
         """Our name of each path that :meth:`row` renames."""
-        return {} if self.is_native else {path: name for name, path in self.paths.items()}
+        moved = self.paths.items()
+        return {path: name for name, path in moved if path not in spellings(name)}
 
     @property
     def keys(self) -> dict[str, tuple[str, ...]] | None:

@@ -391,7 +391,7 @@ def test_no_worker_waits_longer_than_for_the_largest_block() -> None:
 
 
 def files_info(share: float) -> dict[str, Any]:
-    directions = {"jsonl → jsonl": share, "parquet → parquet": 0.9}
+    directions = {"jsonl → jsonl": share, "csv → csv": 0.8, "parquet → parquet": 0.9}
     seconds = {"in memory": [1.0, 0.9, 1.1]} | {
         name: [1 / found, 0.9 / found, 1.1 / found] for name, found in directions.items()
     }

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.opened import Input, InputOptions, Position
-from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.inputs.schemas.contexts import UNREADABLE, list_in
 from rag_eval.inputs.tables import table_rows
@@ -32,9 +31,8 @@ def read(path: Path, options: InputOptions | None = None) -> Found:
     numbers: list[int] = []
     faults: list[str] = []
     for block in Input(path, options).blocks():
-        assert isinstance(block, RowBlock)
         assert isinstance(block.origin, FileOrigin)
-        rows += block.rows
+        rows += map(block.sample, range(len(block)))
         numbers += block.origin.numbers
         faults += map(str, block.origin.faults)
     return rows, numbers, faults
@@ -287,6 +285,25 @@ def test_a_mapped_field_wins_over_a_column_of_its_name(tmp_path: Path, header: s
         mapping={"answer": "output"},
     )
     assert row == {"question": "q", "answer": "what it is", "contexts": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("t.csv", 'question,answer,contexts,groundTruth\nq,a,"[""c""]",t\n'),
+        ("t.csv", 'user_input,response,retrieved_contexts,groundTruth\nq,a,"[""c""]",t\n'),
+        (
+            "t.jsonl",
+            '{"user_input":"q","response":"a","retrieved_contexts":["c"],"groundTruth":"t"}\n',
+        ),
+    ],
+)
+def test_a_ground_truth_is_a_column_of_its_name(tmp_path: Path, name: str, line: str) -> None:
+    """Its other spelling is no other name."""
+    path = tmp_path / name
+    path.write_text(line)
+    (block,) = Input(path).blocks()
+    assert block.values("groundTruth") == ["t"]
 
 
 def test_other_columns_stay(tmp_path: Path) -> None:

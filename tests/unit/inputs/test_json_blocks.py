@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag_eval.inputs import json_blocks, json_files
+from rag_eval._native import json_lines
+from rag_eval.inputs import json_blocks, scanned_blocks
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.json_blocks import JsonBlock, LineScanner, count_objects
-from rag_eval.inputs.opened import START, Input, InputOptions, Position
-from rag_eval.inputs.row_blocks import RowBlock
+from rag_eval.inputs.opened import Input, InputOptions, Position
 from rag_eval.inputs.samples import FieldNeeds, SampleError
 from rag_eval.inputs.schemas.fields import FieldMap, field_map
-from rag_eval.kernels.scoring import metric_numbers, score_batch
-from rag_eval.kernels.settings import settings_of
-from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
-from rag_eval.scoring.faulty_rows import pack_file_block
 from tests import strategies
+from tests.scanned_rows import NEEDS, buffers_of, check_same, read
 from tests.tables import deep, every_row
 
 Row = dict[str, Any]
 
-NEEDS = [
-    FieldNeeds.of(METRIC_IDS),
-    FieldNeeds.of(("answer_relevance",)),
-    FieldNeeds.of(("context_recall", "answer_correctness")),
-    FieldNeeds.of(("context_precision",)),
-    FieldNeeds.of(()),
-    FieldNeeds.of(ALL_METRIC_IDS, "grounded"),
-    FieldNeeds.of((), "grounded"),
-]
 ROW = {
     **{"id": "r", "question": "Who led the trial?", "answer": "Ellen Marsh led it. It began."},
     **{"contexts": ["Ellen Marsh led the trial.", "It began in May."], "groundTruth": "Ellen"},
@@ -70,87 +56,6 @@ FLAT: list[tuple[dict[str, str], InputOptions]] = [
         InputOptions(mapping={"question": "answer", "answer": "question"}),
     ),
 ]
-
-
-# ------------------------------------------------------------------------------- both ways to read
-
-
-class Read(NamedTuple):
-    """All that can be told of the rows of an input."""
-
-    rows: list[str]
-    ids: list[Any]
-    names: list[str]
-    places: list[tuple[int, int, int]]
-    extra: list[Any]
-    faults: list[list[str]]
-    scores: list[list[bytes]]
-    n_scanned: int
-
-
-@contextmanager
-def buffers_of(n_bytes: int, *, scanned: bool) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_files, "BLOCK_BYTES", n_bytes)
-        if not scanned:
-            patch.setattr(json_files.LineBlocks, "scan", lambda lines, fields: None)
-        yield
-
-
-def read(
-    path: Path,
-    n_bytes: int,
-    *,
-    scanned: bool,
-    options: InputOptions | None = None,
-    start: Position = START,
-    needs: Sequence[FieldNeeds] = NEEDS,
-) -> Read:
-    found = Read([], [], [], [], [], [[] for _ in needs], [[] for _ in needs], 0)
-    n_scanned = 0
-    with buffers_of(n_bytes, scanned=scanned):
-        for block in Input(path, options).blocks(start):
-            origin = block.origin
-            assert isinstance(origin, FileOrigin)
-            assert isinstance(block, RowBlock if not scanned else (RowBlock, JsonBlock))
-            n_scanned += len(block) * isinstance(block, JsonBlock)
-            for faults, scores, wanted in zip(found.faults, found.scores, needs, strict=True):
-                sound, batch = pack_file_block(block, wanted, skip_invalid=True)
-                assert sound.origin is not None
-                faults += map(repr, sound.origin.faults)
-                scores += scores_of(batch, wanted)
-            found.ids.extend(block.ids())
-            for index in range(len(block)):
-                found.rows.append(repr(block.sample(index)))
-                found.names.append(block.name(index))
-                place = (origin.numbers[index], origin.ordinals[index])
-                assert set(map(type, place)) == {int}
-                found.places.append((*place, block.first_row + index))
-            found.extra.extend(block.values("extra"))
-            found.extra.extend(block.values("response"))
-    return found._replace(n_scanned=n_scanned)
-
-
-def scores_of(batch: Any, needs: FieldNeeds) -> list[bytes]:
-    """Scores and null reasons, row by row, to the bit."""
-    metrics = metric_numbers(tuple(sorted(needs.metrics)))
-    scores, reasons = score_batch(batch, settings_of({"profile": needs.profile}), metrics)
-    return [row.tobytes() + why.tobytes() for row, why in zip(scores, reasons, strict=True)]
-
-
-def check_same(path: Path, data: bytes, n_bytes: int, options: InputOptions | None = None) -> Read:
-    """Hold both ways against one another; what was read."""
-    path.write_bytes(data)
-    found = read(path, n_bytes, scanned=True, options=options)
-    wanted = read(path, n_bytes, scanned=False, options=options)
-    # Blocks with faults begin elsewhere; all else is the same.
-    if any(map(len, wanted.faults)):
-        found, wanted = (
-            each._replace(places=[place[:2] for place in each.places])  # type: ignore[misc]
-            for each in (found, wanted)
-        )
-    assert found._replace(n_scanned=0) == wanted
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -418,7 +323,7 @@ def test_blocks_have_no_more_rows_than_fit(path: Path) -> None:
 def test_contexts_that_do_not_fit_are_left_to_the_next_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(json_blocks, "_FIRST_ITEMS", 4)
+    monkeypatch.setattr(scanned_blocks, "_FIRST_ITEMS", 4)
     scanner = LineScanner(NATIVE.keys or {})
     counts = [3, 0, 2, 4, 1, 9, 20, 0]
     lines = b"".join(b'{"contexts":%s}\n' % json.dumps(["a"] * n).encode() for n in counts)
@@ -707,6 +612,7 @@ def block_of(lines: bytes) -> JsonBlock:
 
 def test_nothing_is_decoded_for_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_blocks, "_decode", None)
+    monkeypatch.setattr(json_lines, "echoed_objects", None)
     block = block_of((LINE + b"\n") * 3)
     for needs in NEEDS:
         assert block.pack(needs).n_rows == 3

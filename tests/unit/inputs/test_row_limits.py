@@ -20,8 +20,9 @@ from pyarrow import parquet
 
 from rag_eval.cli.program import program
 from rag_eval.errors import InputError
-from rag_eval.inputs import byte_files, csv_files
+from rag_eval.inputs import byte_files, csv_records
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ByteFile, zstd
+from rag_eval.inputs.file_lines import FileLines
 from rag_eval.inputs.opened import Input, InputOptions
 from rag_eval.inputs.schemas.contexts import list_in
 from rag_eval.inputs.tables import table_rows
@@ -271,7 +272,7 @@ class Trickle:
 def test_a_long_line_is_put_together_once() -> None:
     text = b"a" * 1_000_000 + b"\nb\n" + b"c" * 1_000_000
     raw: Any = Trickle(b"\xef\xbb\xbf" + text, 1000)
-    lines = list(ByteFile(raw, raw, "a").lines())
+    lines = list(FileLines(ByteFile(raw, raw, "a")))
     assert lines == text.split(b"\n")
     # Adding each piece to those before it would copy a gigabyte.
     assert CountedBytes.worked_on <= len(text) + 3
@@ -291,8 +292,8 @@ class CountedName(str):
 
 def test_a_header_is_checked_in_one_pass(tmp_path: Path) -> None:
     header: list[str] = [CountedName(f"column {n}") for n in range(2000)]
-    csv_files.check_header(header, "a.csv: line 1")
-    message = refused(lambda: csv_files.check_header([*header, *header[:-2:-1]], "a.csv: line 1"))
+    csv_records.check_header(header, "a.csv: line 1")
+    message = refused(lambda: csv_records.check_header([*header, *header[:-2:-1]], "a.csv: line 1"))
     assert message == (
         "a.csv: line 1 names the column 'column 1999' twice; the first line has to hold the names "
         "of the columns, each once"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pkgutil
@@ -105,7 +106,7 @@ WORK: Final[dict[str, Callable[[Path], bytes]]] = {
     "count_matrices": lambda path: count_matrices(),
     "filled_rows": result_rows,
     "grounded_block": lambda path: batch_scores(ROWS, "grounded"),
-    "json_lines": file_scores,
+    "json_lines": lambda path: file_scores(path) + file_scores(path.with_suffix(".csv")),
     "overlap_block": lambda path: batch_scores(ROWS),
     "rankings": lambda path: repr(
         evaluate_rankings(RUN, QRELS, ["ndcg@5", "map", "bpref"])
@@ -125,6 +126,10 @@ WORK: Final[dict[str, Callable[[Path], bytes]]] = {
 def samples_file(tmp_path: Path) -> Path:
     path = tmp_path / "samples.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    with path.with_suffix(".csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, ["question", "answer", "contexts", "ground_truth"], "")
+        table.writeheader()
+        table.writerows({**row, "contexts": json.dumps(row["contexts"])} for row in ROWS)
     return path
 
 

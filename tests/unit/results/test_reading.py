@@ -17,6 +17,7 @@ import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.inputs import byte_files
 from rag_eval.inputs.byte_files import ByteFile
+from rag_eval.inputs.file_lines import FileLines
 from rag_eval.plumbing.extras import zstd
 from rag_eval.results.batch_reading import read_batch
 from rag_eval.results.reading import ResultFile
@@ -130,7 +131,7 @@ def test_lines_in_a_pipe_are_held_to_the_limit_of_a_whole_file(
 def test_the_head_of_a_file_is_read_again() -> None:
     file = ByteFile.of(b"one\ntwo\n", "x")
     assert (file.head(5), file.head(3), file.head(99)) == (b"one\nt", b"one", b"one\ntwo\n")
-    assert list(file.lines()) == [b"one", b"two"]
+    assert list(FileLines(file)) == [b"one", b"two"]
     file = ByteFile.of(b"abcdef", "x")
     file.head(4)
     buffer = bytearray(3)
