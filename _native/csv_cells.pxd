@@ -1,4 +1,4 @@
-"""Cells of CSV, found by searching for quotation marks and delimiters: their places and texts.
+"""Cells of CSV, found by searching for quotation marks and separators: their places and texts.
 
 A cut takes what every reader takes in the same way. Anything else it refuses: the standard library
 reads that, and says what is wrong with it.
@@ -12,7 +12,7 @@ from text_places cimport REFUSED
 cdef struct csv_t:
     const uint8_t* bytes
     int64_t end        # of all lines; the last one may lack its line end
-    uint8_t delimiter  # between cells
+    uint8_t separator  # between cells
     int64_t line_end   # of the line at hand
     int64_t n_ends     # line ends that were passed within cells
 
@@ -60,18 +60,18 @@ cdef inline int64_t quoted_end(csv_t* csv, int64_t at, cell_t* cell) noexcept no
     stop += 1
     if is_line_end(csv, stop):
         return csv.line_end
-    return stop if csv.bytes[stop] == csv.delimiter else REFUSED
+    return stop if csv.bytes[stop] == csv.separator else REFUSED
 
 
 cdef inline int64_t cell_end(csv_t* csv, int64_t at, cell_t* cell) noexcept nogil:
-    """Past the cell that begins at ``at``, where the delimiter or the end of its line is.
+    """Past the cell that begins at ``at``, where the separator or the end of its line is.
 
     Or REFUSED; also where a quotation mark is not closed in the bytes that are there.
     """
     cdef int64_t stop, text_end
     if at < csv.end and csv.bytes[at] == b'"':
         return quoted_end(csv, at, cell)
-    stop = text_end = place_of(csv.bytes, csv.delimiter, at, csv.line_end)
+    stop = text_end = place_of(csv.bytes, csv.separator, at, csv.line_end)
     if stop == csv.line_end and stop > at and csv.bytes[stop - 1] == b"\r":
         text_end -= 1
     if place_of(csv.bytes, b"\r", at, text_end) != text_end:

@@ -112,7 +112,7 @@ cdef inline int64_t row_end(records_t* scan, int64_t at, int64_t row,
 
 cdef inline int64_t scan_csv(records_t* scan, int64_t begin, int64_t most_bytes, int64_t* rows,
                              uint8_t* marks, int64_t* counts) noexcept nogil:
-    """As ``scan_records`` of ``json_lines``, which has filled the scan."""
+    """As ``scan_records`` of ``line_scans``, which has filled the scan."""
     cdef int64_t at = begin, done = begin, stop, n_items, n_bytes, end = scan.csv.end
     cdef int64_t n_rows = 0, n_lines = 0, fitting = scan.rows.n_fitting
     while at < end and n_rows < fitting:
@@ -156,14 +156,14 @@ cdef inline str cell_text(const csv_t* csv, const cell_t* cell):
     return text.decode()
 
 
-cdef inline object cut_csv(bytes lines, int64_t begin, int64_t end, uint8_t delimiter):
-    """As ``cut_record`` of ``json_lines``."""
+cdef inline object cut_csv(bytes lines, int64_t begin, int64_t end, uint8_t separator):
+    """As ``cut_record`` of ``line_scans``."""
     cdef csv_t csv
     cdef cell_t cell
     cdef int64_t at = begin
     csv.bytes = <const uint8_t*> PyBytes_AS_STRING(lines)
     csv.end = end
-    csv.delimiter = delimiter
+    csv.separator = separator
     begin_record(&csv, at)
     cells = []
     if is_line_end(&csv, at):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.inputs import csv_files, json_files
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.opened import START, Input, InputOptions, Position
@@ -54,7 +54,7 @@ def buffers_of(n_bytes: int, *, scanned: bool) -> Iterator[None]:
             patch.setattr(json_files.LineBlocks, "scan", lambda lines, fields: None)
             patch.setattr(csv_files.CellReader, "scanner", lambda read, table: None)
             # Then the standard library reads every record.
-            patch.setattr(json_lines, "cut_record", lambda *lines: None)
+            patch.setattr(line_scans, "cut_record", lambda *lines: None)
         yield
 
 

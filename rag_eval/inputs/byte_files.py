@@ -98,7 +98,7 @@ class ByteFile:
 
     @property
     def is_stream(self) -> bool:
-        """Whether bytes may come as others write them, as from a pipe."""
+        """Whether bytes may arrive while they are read, as from a pipe."""
         return not self._raw.seekable()
 
     @property

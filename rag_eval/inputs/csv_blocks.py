@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.file_lines import HeldLines
 from rag_eval.inputs.samples import SampleLike
@@ -27,17 +27,17 @@ class RecordScanner:
     ----------
     column_fields : uint8, shape (columns,)
         See :func:`fields_of_columns`.
-    delimiter : int
+    separator : int
         The character between cells.
     most_bytes : int
         The longest record, with its line ends.
     """
 
     def __init__(
-        self, column_fields: npt.NDArray[np.uint8], delimiter: int, most_bytes: int
+        self, column_fields: npt.NDArray[np.uint8], separator: int, most_bytes: int
     ) -> None:
         self._column_fields = column_fields
-        self._delimiter = delimiter
+        self._separator = separator
         self._most_bytes = most_bytes
         self._scratch = Scratch()
 
@@ -47,11 +47,11 @@ class RecordScanner:
         lines, begin, end = held
         texts = np.empty(end - begin, np.uint8)
         while True:
-            stop = json_lines.scan_records(
+            stop = line_scans.scan_records(
                 lines,
                 begin,
                 end,
-                self._delimiter,
+                self._separator,
                 self._column_fields,
                 self._most_bytes,
                 *scratch.arrays(),
@@ -78,7 +78,7 @@ def fields_of_columns(
 class CsvBlock(ScannedBlock):
     """Some records, over their bytes; ``sample_of`` gives the sample of a record's cells."""
 
-    __slots__ = ("_delimiter", "_sample_of")
+    __slots__ = ("_sample_of", "_separator")
 
     def __init__(
         self,
@@ -86,14 +86,14 @@ class CsvBlock(ScannedBlock):
         renamed: Mapping[str, str],
         first_row: int,
         origin: FileOrigin,
-        delimiter: int,
+        separator: int,
         sample_of: Callable[[list[str]], dict[str, Any]],
     ) -> None:
         super().__init__(scanned, renamed, first_row, origin)
-        self._delimiter = delimiter
+        self._separator = separator
         self._sample_of = sample_of
 
     def _row(self, begin: int, end: int) -> SampleLike:
-        found = json_lines.cut_record(self._scanned.lines, begin, end, self._delimiter)
+        found = line_scans.cut_record(self._scanned.lines, begin, end, self._separator)
         assert found is not None
         return self._sample_of(found[0])

@@ -65,12 +65,14 @@ class CellReader:
         self._joined_by = usual_separator(fields)
 
     def scanner(self, table: CsvTable) -> RecordScanner | None:
-        """What finds our fields in the bytes of a table; None where cells have to be looked at."""
+        """A scanner for the bytes of a table; None where each cell has to be looked at."""
         if self._separator is not None or self._joined_by is not None or self._fields.keys is None:
             return None
         columns = fields_of_columns(self._header, self._fields.keys)
         return (
-            None if columns is None else RecordScanner(columns, table.delimiter, table.most_bytes)
+            None
+            if columns is None
+            else RecordScanner(columns, table.separator_byte, table.most_bytes)
         )
 
     def sample(self, cells: list[str]) -> dict[str, Any]:
@@ -151,7 +153,7 @@ def csv_blocks(
 ) -> Generator[RowBlock | CsvBlock, None, None]:
     """The rows of a CSV file from row ``skip_rows`` on; ``fields_of`` maps the header.
 
-    Without ``scans`` all blocks have rows.
+    With ``scans`` false, all blocks are of decoded rows.
     """
     table = CsvTable(file, separator, BLOCK_BYTES)
     rows = PeekedRows(table.rows(), table.header)
@@ -181,7 +183,7 @@ def _scanned_blocks(
         lines.skip(scanned.end, scanned.n_lines)
         if row + n_rows > max(row, skip_rows):
             origin = scanned.origin(table.source, first_line, row)
-            block = CsvBlock(scanned, read.renamed, row, origin, table.delimiter, read.sample)
+            block = CsvBlock(scanned, read.renamed, row, origin, table.separator_byte, read.sample)
             yield _from_row(block, skip_rows) if row < skip_rows else block
         row += n_rows
     return row

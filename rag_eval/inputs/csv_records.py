@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import CHUNK_BYTES, ByteFile
 from rag_eval.inputs.file_lines import FileLines
@@ -55,8 +55,8 @@ class CsvTable:
     ----------
     lines : FileLines
         The lines below those that were read.
-    delimiter : int
-        What stands between cells: a character of ASCII.
+    separator_byte : int
+        The separator that was given or found: a character of ASCII.
 
     Raises
     ------
@@ -80,9 +80,9 @@ class CsvTable:
             first = self.lines.next() or b""
         self._first_line = max(1, self.lines.n_read)
         self._row_bytes = 0
-        delimiter = separator or _separator(self._decoded(first))
-        self.delimiter = ord(delimiter)
-        self._reader = csv.reader(self._texts(first), delimiter=delimiter, strict=True)
+        separator = separator or _separator(self._decoded(first))
+        self.separator_byte = ord(separator)
+        self._reader = csv.reader(self._texts(first), delimiter=separator, strict=True)
         where = f"{self.source}: line {self._first_line}"
         self.header = self._by_library() or []
         check_header(self.header, where)
@@ -106,7 +106,7 @@ class CsvTable:
         content, begin, end = self.lines.held()
         if begin < end:
             try:
-                found = json_lines.cut_record(content, begin, end, self.delimiter)
+                found = line_scans.cut_record(content, begin, end, self.separator_byte)
             except UnicodeDecodeError:
                 found = None
             if found is not None:

@@ -25,7 +25,7 @@ class FileLines:
     Parameters
     ----------
     file : ByteFile
-        From where it has been read to.
+        Lines begin where reading it has stopped.
     n_bytes : int
         How many are read at a time.
 
@@ -94,7 +94,7 @@ class FileLines:
     def ahead(self) -> HeldLines:
         """The next lines, about as many bytes of them as are read at a time; none at the end.
 
-        Of what others are still writing, as into a pipe, the lines that are there.
+        From a pipe, only the lines that have arrived.
         """
         if 2 * (self._end - self._begin) < self._n_bytes:
             self._fill(1 if self._file.is_stream else self._n_bytes)

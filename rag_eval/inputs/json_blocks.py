@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.samples import SampleLike
 from rag_eval.inputs.scanned_blocks import SCANNED_FIELDS, ScannedBlock, ScannedRows, Scratch
@@ -38,7 +38,7 @@ class LineScanner:
         """The lines from ``begin`` on, up to 8192 rows; None if one of them is not simple."""
         scratch = self._scratch
         while True:
-            end = json_lines.scan_lines(
+            end = line_scans.scan_lines(
                 lines,
                 begin,
                 self._keys,
@@ -78,7 +78,7 @@ class JsonBlock(ScannedBlock):
             return [None] * len(self)
         _, begins, ends = self._scanned.rows
         scratch = bytearray(2 * int((ends - begins).max(initial=0)))
-        return json_lines.echoed_objects(self._scanned.lines, begins, ends, scratch)
+        return line_scans.echoed_objects(self._scanned.lines, begins, ends, scratch)
 
 
 # ------------------------------------------------------------------------------- simple objects

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
@@ -105,7 +105,7 @@ class ScannedRows(NamedTuple):
         """Texts end to end, as they are without escapes."""
         offsets = ends_of(texts.sizes)
         data = np.empty(int(offsets[-1]), np.uint8)
-        json_lines.lay_texts(self.texts, texts.begins, texts.lengths, offsets, data)
+        line_scans.lay_texts(self.texts, texts.begins, texts.lengths, offsets, data)
         return TextColumn(data, offsets)
 
     def origin(self, source: str, first_line: int, first_row: int) -> FileOrigin:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.inputs.opened import InputOptions
 from rag_eval.inputs.scanned_blocks import Scratch
 from tests.fuzz import hostile_texts
@@ -69,7 +69,7 @@ def scan_to_the_last_byte(lines: bytes) -> None:
     for content in (memory, lines):
         scratch = Scratch()
         arguments = (content, 0, len(lines), ord(","), _FIELDS, 1 << 30, *scratch.arrays())
-        end = json_lines.scan_records(*arguments, texts, scratch.counts)  # type: ignore[arg-type]
+        end = line_scans.scan_records(*arguments, texts, scratch.counts)  # type: ignore[arg-type]
         rows = scratch.taken(lines, 0, max(0, end), texts)
         laid = [rows.laid(rows.of_field(field)).data.tobytes() for field in _TEXT_FIELDS]
         found.append((end, scratch.counts.tolist(), laid if end > 0 else []))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.inputs.opened import InputOptions
 from tests.fuzz import hostile_texts
 from tests.fuzz.running import Target
@@ -135,7 +135,7 @@ def escapes(choices: Choices) -> None:
     out = np.empty(len(wanted), np.uint8)
     numbers = ([1], [len(text)], [0, len(out)])
     begins, lengths, offsets = (np.array(each, np.int64) for each in numbers)
-    json_lines.lay_texts(data, begins, lengths, offsets, out)
+    line_scans.lay_texts(data, begins, lengths, offsets, out)
     assert out.tobytes() == wanted
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.errors import InputError
 from rag_eval.inputs import scanned_blocks
 from rag_eval.inputs.csv_blocks import CsvBlock
@@ -401,7 +401,7 @@ def test_nothing_is_decoded_for_scores(path: Path, monkeypatch: pytest.MonkeyPat
     path.write_bytes(table_of(HEADER, [CELLS] * 70, 1))
     block = last_block(path)
     with monkeypatch.context() as patch:
-        patch.setattr(json_lines, "cut_record", None)
+        patch.setattr(line_scans, "cut_record", None)
         for needs in NEEDS:
             assert block.pack(needs).n_rows == 6
         assert block.ids() == ["r"] * 6
@@ -426,6 +426,6 @@ def cut(content: bytes, end: int) -> Any:
     if not end:
         return None
     try:
-        return json_lines.cut_record(content, 0, end, ord(","))
+        return line_scans.cut_record(content, 0, end, ord(","))
     except UnicodeDecodeError as error:
         return error.reason

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import ByteFile
 from rag_eval.inputs.csv_records import CsvTable
@@ -94,7 +94,7 @@ def test_messages_do_not_depend_on_who_cuts(content: bytes, most: int, n_bytes: 
     """Limits of rows among them, which count line ends and hold at the same byte."""
     ours = found(content, ",", n_bytes, most)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_lines, "cut_record", lambda *lines: None)
+        patch.setattr(line_scans, "cut_record", lambda *lines: None)
         assert found(content, ",", n_bytes, most) == ours
 
 
@@ -104,5 +104,5 @@ def test_cells_of_a_long_line_take_no_step_per_character() -> None:
     steps = {n: operations(lambda n=n: found(texts[n], ",")) for n in texts}  # type: ignore[misc]
     assert steps[100] == steps[10_000]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_lines, "cut_record", lambda *lines: None)
+        patch.setattr(line_scans, "cut_record", lambda *lines: None)
         assert operations(lambda: found(texts[100], ",")) > steps[100]

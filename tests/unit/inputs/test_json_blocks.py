@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag_eval._native import json_lines
+from rag_eval._native import line_scans
 from rag_eval.inputs import json_blocks, scanned_blocks
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.json_blocks import JsonBlock, LineScanner, count_objects
@@ -612,7 +612,7 @@ def block_of(lines: bytes) -> JsonBlock:
 
 def test_nothing_is_decoded_for_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_blocks, "_decode", None)
-    monkeypatch.setattr(json_lines, "echoed_objects", None)
+    monkeypatch.setattr(line_scans, "echoed_objects", None)
     block = block_of((LINE + b"\n") * 3)
     for needs in NEEDS:
         assert block.pack(needs).n_rows == 3

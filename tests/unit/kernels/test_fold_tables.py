@@ -221,7 +221,7 @@ def test_every_code_point_is_of_one_kind(tables: Tables) -> None:
 
 @pytest.mark.parametrize("is_last", [False, True])
 def test_flags_are_found_by_bytes(tables: Tables, is_last: bool) -> None:
-    """Whatever follows, and at the end of a text, past which nothing is read."""
+    """Whatever follows, and at the end of a text."""
     points = np.arange(N_CODE_POINTS)
     encoded = [chr(cp).encode("utf-8", "surrogatepass") for cp in points]
     sizes = np.array(list(map(len, encoded)), np.int64)

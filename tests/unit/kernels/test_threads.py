@@ -106,7 +106,7 @@ WORK: Final[dict[str, Callable[[Path], bytes]]] = {
     "count_matrices": lambda path: count_matrices(),
     "filled_rows": result_rows,
     "grounded_block": lambda path: batch_scores(ROWS, "grounded"),
-    "json_lines": lambda path: file_scores(path) + file_scores(path.with_suffix(".csv")),
+    "line_scans": lambda path: file_scores(path) + file_scores(path.with_suffix(".csv")),
     "overlap_block": lambda path: batch_scores(ROWS),
     "rankings": lambda path: repr(
         evaluate_rankings(RUN, QRELS, ["ndcg@5", "map", "bpref"])

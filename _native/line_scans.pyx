@@ -1,12 +1,12 @@
-"""Lines of JSON -> where the texts of our fields lie in them, and those texts as kernels read them.
+"""Lines of JSON or CSV -> where the texts of our fields lie, and those texts as kernels read them.
 
-A scan takes lines that hold an object each and are plain in every way. All else, and whatever two
-readers of JSON might read differently, it refuses as a whole: then the rows are decoded one by one,
-which also knows what is wrong with a line. So it never takes a line that a decoder of JSON would
-not take, and reads in it what the decoder reads.
+A scan of JSON takes lines that hold an object each and are simple in every way. All else, and
+whatever two readers of JSON might read differently, it refuses as a whole: then the rows are
+decoded one by one, which also tells what is wrong with a line. So it never takes a line that a
+decoder of JSON would not take, and reads in it what the decoder reads.
 
-Lines of CSV are scanned here as well: a kernel of its own would have a copy of Cython's code for
-arrays, which takes more bytes than both scans.
+The scan of CSV is in ``csv_records``. It is part of this kernel, because one of its own would have
+another copy of Cython's code for arrays, which takes more bytes than both scans.
 """
 from libc.string cimport memcmp, memcpy
 
@@ -341,7 +341,7 @@ def echoed_objects(const uint8_t[::1] lines, const int64_t[::1] begins, const in
 
 # ---------------------------------------------------------------------------------------- CSV
 
-def scan_records(const uint8_t[::1] lines, int64_t begin, int64_t end, int delimiter,
+def scan_records(const uint8_t[::1] lines, int64_t begin, int64_t end, int separator,
                  const uint8_t[::1] column_fields, int64_t most_bytes, int64_t[::1] rows,
                  int64_t[::1] places, uint8_t[::1] marks, int64_t[::1] items, uint8_t[::1] texts,
                  int64_t[::1] counts):
@@ -352,17 +352,16 @@ def scan_records(const uint8_t[::1] lines, int64_t begin, int64_t end, int delim
     where the arrays are full. When no record was scanned, that is -1, or ``begin`` if one row has
     more contexts than fit into ``items``. It is -1, too, where a byte of them is not UTF-8.
 
-    ``delimiter`` is between cells; ``column_fields`` gives the field of each column, 255 for none;
-    see ``scan_lines`` for the fields, and for what is filled. ``rows`` has of
-    each record the number of its last line, and where it begins and ends; other places are those in
-    ``texts``, which has room for as many bytes as the lines have. ``counts`` are rows, items and
-    lines.
+    ``separator`` is between cells; ``column_fields`` gives the field of each column, 255 for none;
+    see ``scan_lines`` for the fields, and for what is filled. ``rows`` has of each record the
+    number of its last line, and where it begins and ends; other places are those in ``texts``,
+    which has room for as many bytes as the lines have. ``counts`` are rows, items and lines.
     """
     cdef records_t scan
     cdef int64_t done
     scan.csv.bytes = first_byte(lines)
     scan.csv.end = end
-    scan.csv.delimiter = <uint8_t> delimiter
+    scan.csv.separator = <uint8_t> separator
     scan.column_fields = first_byte(column_fields)
     scan.n_columns = column_fields.shape[0]
     scan.rows.places = &places[0]
@@ -377,11 +376,11 @@ def scan_records(const uint8_t[::1] lines, int64_t begin, int64_t end, int delim
     return done
 
 
-def cut_record(bytes lines, int64_t begin, int64_t end, int delimiter):
+def cut_record(bytes lines, int64_t begin, int64_t end, int separator):
     """The cells of the record that begins at ``begin``, which is below ``end``.
 
     With them the place of its line end, or ``end``, and how many lines it has; None where the
     standard library has to read it. An empty line has no cells. Raises a UnicodeDecodeError for a
     cell that is not UTF-8.
     """
-    return cut_csv(lines, begin, end, <uint8_t> delimiter)
+    return cut_csv(lines, begin, end, <uint8_t> separator)

@@ -30,7 +30,7 @@ def scan_records(
     lines: bytes,
     begin: int,
     end: int,
-    delimiter: int,
+    separator: int,
     column_fields: npt.NDArray[np.uint8],
     most_bytes: int,
     rows: npt.NDArray[np.int64],
@@ -41,5 +41,5 @@ def scan_records(
     counts: npt.NDArray[np.int64],
 ) -> int: ...
 def cut_record(
-    lines: bytes, begin: int, end: int, delimiter: int
+    lines: bytes, begin: int, end: int, separator: int
 ) -> tuple[list[str], int, int] | None: ...
