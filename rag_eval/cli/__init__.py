@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from typing import Final
@@ -13,6 +14,9 @@ _COLLECTED: Final = (500_000, 20, 20)
 # Threads that score blocks, or pack those of a report, need the GIL between two of them. By default
 # they may wait 5 ms for it each time, which is as long as packing a block takes.
 _SWITCH_SECONDS: Final = 0.0005
+# When numpy is imported, it starts a thread for each core, and these spin while they wait for work.
+# No matrix here is so large that they pay, and the cores have rows to score.
+_MATRIX_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
 
 def main() -> None:
@@ -20,6 +24,7 @@ def main() -> None:
     try:
         gc.set_threshold(*_COLLECTED)
         sys.setswitchinterval(_SWITCH_SECONDS)
+        os.environ.setdefault(_MATRIX_THREADS, "1")
         from rag_eval.cli.program import program
         from rag_eval.cli.user_code import has_run
     except KeyboardInterrupt:

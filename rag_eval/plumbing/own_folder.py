@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Final, Literal
 
 from rag_eval.errors import InputError
+from rag_eval.plumbing.early_files import opened_early
 
 _FLAGS: Final = {
     # Opening does not wait for the other end of a named pipe, which is rejected once it is open.
@@ -171,7 +172,7 @@ class OwnFile:
             self._folder.check(self.name, found)
             if mode == "ab" and found.st_nlink > 1:
                 raise _refusal(str(self), "is a hard link to a file with another name")
-            return os.fdopen(handle, mode)
+            return opened_early(handle) if mode == "wb" else os.fdopen(handle, mode)
         except BaseException:
             os.close(handle)
             raise

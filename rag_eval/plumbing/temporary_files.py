@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
+from rag_eval.plumbing.early_files import opened_early
+
 _TOKEN_BYTES: Final = 8
 _TOKEN: Final = re.compile(r"[0-9a-f]{16}")
 _ONLY_THIS_FILE: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -47,7 +49,7 @@ def opened_new(path: Path, mode: int) -> IO[bytes]:
     OSError
         When there is something of that name, also a link, or the folder takes no new file.
     """
-    return os.fdopen(os.open(path, _ONLY_THIS_FILE | os.O_CREAT | os.O_EXCL, mode), "wb")
+    return opened_early(os.open(path, _ONLY_THIS_FILE | os.O_CREAT | os.O_EXCL, mode))
 
 
 def _remove_leftovers(target: Path) -> None:

@@ -120,6 +120,25 @@ def test_the_command_sets_python_up_for_many_rows() -> None:
     assert done.stdout.splitlines()[-1] == "True"
 
 
+@pytest.mark.parametrize(("asked", "expected"), [(None, 1), ("2", 2)])
+def test_matrices_take_one_thread_unless_the_user_asks_for_more(
+    asked: str | None, expected: int
+) -> None:
+    code = (
+        "import sys, rag_eval.cli as cli; sys.argv[1:] = ['--version']\n"
+        "try: cli.main()\n"
+        "except SystemExit: import numpy, threadpoolctl\n"
+        "print({pool['num_threads'] for pool in threadpoolctl.threadpool_info()})"
+    )
+    env = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    if asked:
+        env["OPENBLAS_NUM_THREADS"] = asked
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == str({min(expected, os.cpu_count() or 1)})
+
+
 def test_what_a_module_of_the_user_holds_is_written_at_the_end(tmp_path: Path) -> None:
     """Objects that hold each other are only found by that search."""
     code = (

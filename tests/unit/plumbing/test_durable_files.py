@@ -79,6 +79,54 @@ def as_ordinary_user(action: Callable[[], None]) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+# ------------------------------------------------------------------------------- to the disk
+
+
+def advice_of(monkeypatch: pytest.MonkeyPatch, error: OSError | None = None) -> list[range]:
+    """Where the system is told from now on that bytes of a file are needed no more."""
+    told: list[range] = []
+
+    def posix_fadvise(file: int, begin: int, n_bytes: int, advice: int) -> None:
+        assert (stat.S_ISREG(os.fstat(file).st_mode), advice) == (True, os.POSIX_FADV_DONTNEED)
+        told.append(range(begin, begin + n_bytes))
+        if error is not None:
+            raise error
+
+    monkeypatch.setattr(os, "posix_fadvise", posix_fadvise)
+    return told
+
+
+def test_large_files_are_on_their_way_to_the_disk_while_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = OwnFolder(tmp_path / "own")
+    pieces = [b"begin", *(bytes([number]) * 700_000 for number in range(20)), b"end"]
+    for temporary in (None, folder.file("temporary")):
+        told = advice_of(monkeypatch)
+        with atomic_file(tmp_path / "out.json", temporary=temporary) as file:
+            for piece in pieces:
+                file.write(piece)
+            n_written = file.tell()
+        assert (tmp_path / "out.json").read_bytes() == b"".join(pieces)
+        assert [one.start for one in told] == [0, *(one.stop for one in told[:-1])]
+        assert n_written - 5_000_000 < told[-1].stop <= n_written
+        assert max(map(len, told)) < 5_000_000
+    folder.close()
+
+
+def test_file_systems_that_take_no_advice_are_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = bytes(9_000_000)
+    told = advice_of(monkeypatch, OSError(errno.EINVAL, "Invalid argument"))
+    write(tmp_path / "out.json", content)
+    assert told
+    monkeypatch.delattr(os, "posix_fadvise")
+    write(tmp_path / "other.json", content)
+    for name in ("out.json", "other.json"):
+        assert (tmp_path / name).read_bytes() == content
+
+
 # --------------------------------------------------------------------------- modes and owners
 
 
