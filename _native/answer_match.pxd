@@ -164,10 +164,10 @@ cdef inline int64_t list_trigrams(trigrams_t* trigrams, const trigrams_t* others
                                   int64_t* n_found) noexcept nogil:
     """List the distinct trigrams of a text; how many, and of them found among the others; or -1.
 
-    The text is of words with a blank after each; a blank is read before the first.
+    The text is of words with a blank after each; a blank is read before the first. It has one.
     """
-    cdef uint64_t trigram = 0x20
-    cdef int64_t at = 0, n_trigrams = 0, n_common = 0, n_points = 1
+    cdef uint64_t trigram
+    cdef int64_t at, n_trigrams = 0, n_common = 0
     cdef uint64_t* slot
     cdef uint64_t* slots
     cdef uint64_t mask, other_mask = 0
@@ -182,13 +182,12 @@ cdef inline int64_t list_trigrams(trigrams_t* trigrams, const trigrams_t* others
     slots, mask = trigrams.slots, <uint64_t> trigrams.n_slots - 1
     if others != NULL:
         other_slots, other_mask = others.slots, <uint64_t> others.n_slots - 1
+    trigram = <uint64_t> 0x20 << 21 | decode_code_point(letters, size, 0, &width)
+    at = width
     while at < size:
         trigram = (trigram << 21 | decode_code_point(letters, size, at, &width)) & (
             (<uint64_t> 1 << 63) - 1)
         at += width
-        n_points += 1
-        if n_points < 3:
-            continue
         slot = trigram_slot(slots, mask, trigram, seed)
         if slot[0] == 0:
             slot[0] = trigram

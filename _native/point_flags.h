@@ -12,17 +12,24 @@ static NEVER_INLINE uint32_t decoded_class(const uint8_t *text, int64_t size, in
     return fold_class_of(code_point) | (uint32_t)width << 8;
 }
 
+/* The class of a code point that is no ASCII, and its width. */
+static ALWAYS_INLINE uint8_t class_at(const uint8_t *text, int64_t size, int64_t at,
+                                      int64_t *width) {
+    uint32_t found;
+    if (UNLIKELY(text[at] >= 0xf0 || at > size - 3)) {
+        found = decoded_class(text, size, at);
+        *width = found >> 8;
+        return (uint8_t)found;
+    }
+    return fold_class_at(text + at, width);
+}
+
 /* The flags of any code point, and its width. */
 static ALWAYS_INLINE uint32_t flags_at(const uint8_t *text, int64_t size, int64_t at,
                                        int64_t *width) {
-    uint32_t found;
     *width = 1;
     if (text[at] < 0x80) return fold_points.flags[fold_points.classes[text[at]]];
-    if (text[at] < 0xf0 && size - at >= 3)
-        return fold_points.flags[fold_class_at(text + at, width)];
-    found = decoded_class(text, size, at);
-    *width = found >> 8;
-    return fold_points.flags[found & 255];
+    return fold_points.flags[class_at(text, size, at, width)];
 }
 
 #endif

@@ -15,9 +15,11 @@
 #define HAS_GNU_C 1
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NEVER_INLINE __attribute__((noinline, unused))
+#define UNLIKELY(what) __builtin_expect(!!(what), 0)
 #else
 #define HAS_GNU_C 0
 #define ALWAYS_INLINE inline
+#define UNLIKELY(what) (what)
 #ifdef _MSC_VER
 #define NEVER_INLINE __declspec(noinline)
 #else

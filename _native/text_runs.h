@@ -17,8 +17,8 @@ typedef struct {
     int is_composed;
 } seen_t;
 
-/* Past a code point that is no word; each is passed once, in order. */
-static inline void pass_point(seen_t *seen, const uint8_t *text, int64_t size, int64_t at) {
+/* Passes over a code point that is in no run; its width. Each is passed once, in order. */
+static inline int pass_point(seen_t *seen, const uint8_t *text, int64_t size, int64_t at) {
     int width;
     uint32_t code_point = decode_code_point(text, size, at, &width);
     uint8_t class_ = fold_class_of(code_point);
@@ -26,6 +26,7 @@ static inline void pass_point(seen_t *seen, const uint8_t *text, int64_t size, i
     seen->letters += fold_points.letters[class_];
     if (flags & FOLD_NFC_CHECK && seen->is_composed)
         seen->is_composed = stays_composed(&seen->nfc, text, at, at + width, code_point, flags);
+    return width;
 }
 
 /* Whether a text stays composed with a code point of FOLD_NFC_CHECK in a word. */
@@ -36,41 +37,59 @@ static NEVER_INLINE int still_composed(nfc_check_t *nfc, const uint8_t *text, in
     return stays_composed(nfc, text, at, at + width, code_point, flags);
 }
 
-/* Past the run of code points of some kinds that begins at `at`; `flags` is all that they have.
-   Letters and digits of ASCII have no FOLD_CHANGES: they are lower-cased elsewhere. */
+/* What a run is made of, by its first code point: a word, letters of a script without spaces, or
+   numerals; 0 for none of these. */
+static ALWAYS_INLINE uint32_t kinds_of_run(uint32_t first) {
+    if (first & (FOLD_WORD | FOLD_DIGIT))
+        return FOLD_WORD | FOLD_DIGIT | FOLD_MARK | FOLD_IGNORED;
+    if (first & FOLD_GLUED) return FOLD_GLUED | FOLD_MARK | FOLD_IGNORED;
+    return first & FOLD_NUMERAL;
+}
+
+static ALWAYS_INLINE uint32_t ascii_word_flags(uint8_t byte) {
+    if (!(byte_kinds[byte] & BYTE_WORD)) return 0;
+    return FOLD_BARE | (byte <= '9' ? FOLD_DIGIT : FOLD_WORD);
+}
+
+/* Past the run that begins at `at`, which is not the end: `at` itself where none does. `kinds` is
+   what it is made of, `flags` all that its code points have. Letters and digits of ASCII have no
+   FOLD_CHANGES: they are lower-cased elsewhere. */
 static inline int64_t run_end(seen_t *seen, const uint8_t *text, int64_t size, int64_t at,
-                              uint32_t kinds, uint32_t *flags) {
-    /* One test of what stops a run, or has to be looked at. */
-    const uint32_t stops = (FOLD_KINDS & ~kinds) | FOLD_NFC_CHECK;
-    const int64_t last_of_three = size - 3;
+                              uint32_t *kinds, uint32_t *flags) {
     uint64_t letters = 0;
-    uint32_t all = 0, here;
-    while (at < size) {
-        if (text[at] < 0x80) {
-            here = FOLD_BARE | (text[at] <= '9' ? FOLD_DIGIT : FOLD_WORD);
-            if (!(byte_kinds[text[at]] & BYTE_WORD) || !(here & kinds)) break;
+    uint32_t all, here, stops;
+    int64_t width = 1;
+    uint8_t class_;
+    if (text[at] < 0x80) {
+        all = ascii_word_flags(text[at]);
+    } else {
+        class_ = class_at(text, size, at, &width);
+        all = fold_points.flags[class_];
+        letters = fold_points.letters[class_];
+    }
+    *kinds = kinds_of_run(all);
+    if (!*kinds) return at;
+    if (all & FOLD_NFC_CHECK && seen->is_composed)
+        seen->is_composed = still_composed(&seen->nfc, text, size, at, all);
+    /* One test of what stops a run, or has to be looked at. */
+    stops = (FOLD_KINDS & ~*kinds) | FOLD_NFC_CHECK;
+    for (at += width; at < size; at += width) {
+        if (UNLIKELY(text[at] < 0x80)) {
+            here = ascii_word_flags(text[at]);
+            if (!(here & *kinds)) break;
             all |= here;
-            at++;
+            width = 1;
             continue;
         }
-        int64_t width;
-        uint8_t class_;
-        if (text[at] < 0xf0 && at <= last_of_three) {
-            class_ = fold_class_at(text + at, &width);
-        } else {
-            uint32_t found = decoded_class(text, size, at);
-            class_ = (uint8_t)found;
-            width = found >> 8;
-        }
+        class_ = class_at(text, size, at, &width);
         here = fold_points.flags[class_];
-        if (here & stops) {
-            if (!(here & kinds)) break;
+        if (UNLIKELY(here & stops)) {
+            if (!(here & *kinds)) break;
             if (seen->is_composed)
                 seen->is_composed = still_composed(&seen->nfc, text, size, at, here);
         }
         letters += fold_points.letters[class_];
         all |= here;
-        at += width;
     }
     seen->letters += letters;
     seen->flags |= all;

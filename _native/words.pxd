@@ -30,8 +30,8 @@ cdef enum:
     STRIDE = 8           # runs passed over at once
 
 cdef extern from "text_runs.h" nogil:
-    void pass_point(seen_t* seen, const uint8_t* text, int64_t size, int64_t at) noexcept
-    int64_t run_end(seen_t* seen, const uint8_t* text, int64_t size, int64_t at, uint32_t kinds,
+    int pass_point(seen_t* seen, const uint8_t* text, int64_t size, int64_t at) noexcept
+    int64_t run_end(seen_t* seen, const uint8_t* text, int64_t size, int64_t at, uint32_t* kinds,
                     uint32_t* flags) noexcept
 
 
@@ -86,15 +86,13 @@ cdef inline int64_t past_decimals(const uint8_t* text, int64_t size, int64_t at)
     return at
 
 
-cdef inline int64_t word_end(word_cutter_t* cutter, const uint8_t* text, int64_t size, int64_t at,
-                             uint32_t* seen) noexcept nogil:
-    """Past the spaced word that begins at ``at``; ``seen`` is its flags."""
+cdef inline int64_t number_end(const uint8_t* text, int64_t size, int64_t at,
+                               uint32_t* seen) noexcept nogil:
+    """Past the thousands and decimals that go on with a word up to ``at``, which has the flags."""
     cdef int64_t joined
     cdef int width
-    cdef bint digit
-    at = run_end(&cutter.seen, text, size, at,
-                 FOLD_WORD | FOLD_DIGIT | FOLD_MARK | FOLD_IGNORED, seen)
-    digit = seen[0] & FOLD_DIGIT != 0 and is_digit_at(text, at, place_before(text, at), &width)
+    cdef bint digit = (seen[0] & FOLD_DIGIT != 0
+                       and is_digit_at(text, at, place_before(text, at), &width))
     while True:
         joined = past_thousands(text, size, at) if digit else at
         if joined == at:
@@ -198,26 +196,32 @@ cdef inline int add_run_letters(word_cutter_t* cutter, lowered_t* store, const u
     return 0
 
 
-cdef inline int add_letter_bigrams(word_cutter_t* cutter, const uint8_t* text, int64_t begin,
-                                   int64_t end) noexcept nogil:
-    """Add the bigrams of two letters and more, without marks, that stay as they are; 0, or -1."""
-    cdef int64_t first = begin, second = begin + 3 + (text[begin] >= 0xF0), past
+cdef inline int64_t letter_end(const uint8_t* text, int64_t at) noexcept nogil:
+    """Past a letter, which has three bytes at least."""
+    return at + 3 + (text[at] >= 0xF0)
+
+
+cdef inline int add_plain_letters(word_cutter_t* cutter, const uint8_t* text, int64_t begin,
+                                  int64_t end) noexcept nogil:
+    """Add the bigrams of letters without marks that stay as they are, or the only one; 0, or -1."""
+    cdef int64_t n_before = cutter.n_words, first = begin, second = letter_end(text, begin), past
     cdef int64_t* form
-    cdef span_t* span
-    # Each letter has three bytes at least.
-    if reserve_words(cutter, cutter.n_words + (end - begin) // 3):
+    if second == end:
+        return add_form(cutter, cutter.base + begin, cutter.base + end, begin, end)
+    if reserve_words(cutter, n_before + (end - begin) // 3):
         return -1
-    form = cutter.forms + 2 * cutter.n_words
-    span = cutter.spans + cutter.n_spans + cutter.n_words
+    form = cutter.forms + 2 * n_before
     while second < end:
-        past = second + 3 + (text[second] >= 0xF0)
-        form[0] = span.begin = first
-        form[1] = span.end = past
+        past = letter_end(text, second)
+        form[0] = first
+        form[1] = past
         form += 2
-        span += 1
         first = second
         second = past
     cutter.n_words = (form - cutter.forms) >> 1
+    # They lie in the store as they do in the text.
+    memcpy(cutter.spans + cutter.n_spans + n_before, cutter.forms + 2 * n_before,
+           <size_t> (cutter.n_words - n_before) * sizeof(span_t))
     return 0
 
 
@@ -228,11 +232,11 @@ cdef inline int add_glued(word_cutter_t* cutter, lowered_t* store, const uint8_t
     cdef bint folds = changes(seen)
     if cutter.wants_letters and add_run_letters(cutter, store, text, begin, end, folds):
         return -1
+    if not folds and not seen & FOLD_MARK:
+        return add_plain_letters(cutter, text, begin, end)
     second = cell_end(text, end, first)
     if second == end:
         return add_bigram(cutter, store, text, first, end, folds)
-    if not folds and not seen & FOLD_MARK:
-        return add_letter_bigrams(cutter, text, begin, end)
     while second < end:
         past = cell_end(text, end, second)
         if add_bigram(cutter, store, text, first, past, folds):
@@ -247,27 +251,23 @@ cdef inline int add_glued(word_cutter_t* cutter, lowered_t* store, const uint8_t
 cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
                                 int64_t size, int64_t at, int64_t end) noexcept nogil:
     """Cut what begins from ``at`` to ``end``, code point by code point; past it, or -1."""
-    cdef int64_t begin, width
-    cdef uint32_t flags, seen
+    cdef int64_t begin
+    cdef uint32_t kinds, flags
     cdef int failed
     while at < end:
         begin = at
-        flags = flags_at(text, size, at, &width)
-        if flags & (FOLD_WORD | FOLD_DIGIT):
-            at = word_end(cutter, text, size, begin, &seen)
-            failed = add_spaced(cutter, store, text, size, begin, at, seen)
-        elif flags & FOLD_GLUED:
-            at = run_end(&cutter.seen, text, size, begin,
-                         FOLD_GLUED | FOLD_MARK | FOLD_IGNORED, &seen)
-            failed = add_glued(cutter, store, text, begin, at, seen)
-        elif flags & FOLD_NUMERAL:
-            at = run_end(&cutter.seen, text, size, begin, FOLD_NUMERAL, &seen)
+        at = run_end(&cutter.seen, text, size, begin, &kinds, &flags)
+        if kinds & FOLD_WORD:
+            at = number_end(text, size, at, &flags)
+            failed = add_spaced(cutter, store, text, size, begin, at, flags)
+        elif kinds & FOLD_GLUED:
+            failed = add_glued(cutter, store, text, begin, at, flags)
+        elif kinds & FOLD_NUMERAL:
             # Numerals are kept as they are.
             failed = add_literal(cutter, store, <const char*> text + begin, at - begin, begin, at)
         else:
             # Letters among them: apostrophes, and those that are ignored.
-            pass_point(&cutter.seen, text, size, at)
-            at += width
+            at += pass_point(&cutter.seen, text, size, at)
             failed = 0
         if failed:
             return -1

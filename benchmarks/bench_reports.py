@@ -33,7 +33,7 @@ SHARE_BAR: Final = 0.5
 PAGE_BAR_SECONDS: Final = 1.0
 RESULT_ROWS: Final = 40_000
 PAGE_ROWS: Final = 5_000
-ROUNDS: Final = 3
+ROUNDS: Final = 5
 ALONE: Final = "alone"
 # Else each command would translate all modules again, which takes longer than the rows.
 KEPT_BYTECODE: Final = {"PYTHONDONTWRITEBYTECODE": ""}
