@@ -7,9 +7,7 @@ from code_points cimport decode_code_point
 from lexicon cimport IS_NUMBER, raw_flags
 from ngram_sets cimport begin_tally, find_gram, grams_t, number_gram, tally_ids, tally_t
 from number_values cimport bits_of, clear_values, number_t, read_number, read_on, reading_t
-from primitives cimport (
-    folded_product, hash_t, int64_t, reserve, token_t, uint8_t, uint32_t, uint64_t,
-)
+from primitives cimport folded_product, hash_t, int64_t, reserve, token_t, uint8_t, uint64_t
 from row_words cimport content_or_all, n_stems, piece_t, raw_of, roles_of, row_words_t
 from word_facts cimport LANGUAGE_EN, ROLE_NAY, ROLE_NO_ANSWER, ROLE_PLAIN_NO, ROLE_YES
 
@@ -20,23 +18,30 @@ cdef enum:
     IN_ANSWER_TYPES = 2    # of its content
     FOUND_IN_TRUTH = 4     # in place of the one before: the ground truth at hand has it too
     IN_ASKED = 8
-    # Of forms in ASCII: letters, digits, the full stop of a number, the blank between words.
-    N_PLAIN_LETTERS = 38
+    # Forms in ASCII have 38: letters, digits, the full stop of a number, the blank between words.
     N_PLAIN_WORDS = (38 * 38 * 38 + 63) // 64
 
 cdef extern from *:
     """
     /* Of what an answer is short of, where both sides say yes, or no; of its score otherwise. */
     static const double SAME_POLARITY = 0.40, OTHER_POLARITY = 0.50, OTHER_NUMBERS = 0.70;
-    static const uint8_t plain_letters[128] = {
-        ['a'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
-        24, 25, 26, ['0'] = 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, ['.'] = 37,
+    /* What a letter adds to the place of a trigram as its last, its second and its first, 16 bits
+       each. A step to the next trigram shifts them by one. */
+    #define LETTER_(n) (n) | (n) * 38ull << 16 | (n) * 38ull * 38 << 32
+    static const uint64_t plain_letters[128] = {
+        ['a'] = LETTER_(1), LETTER_(2), LETTER_(3), LETTER_(4), LETTER_(5), LETTER_(6), LETTER_(7),
+        LETTER_(8), LETTER_(9), LETTER_(10), LETTER_(11), LETTER_(12), LETTER_(13), LETTER_(14),
+        LETTER_(15), LETTER_(16), LETTER_(17), LETTER_(18), LETTER_(19), LETTER_(20), LETTER_(21),
+        LETTER_(22), LETTER_(23), LETTER_(24), LETTER_(25), LETTER_(26),
+        ['0'] = LETTER_(27), LETTER_(28), LETTER_(29), LETTER_(30), LETTER_(31), LETTER_(32),
+        LETTER_(33), LETTER_(34), LETTER_(35), LETTER_(36), ['.'] = LETTER_(37),
     };
+    #undef LETTER_
     """
     const double SAME_POLARITY
     const double OTHER_POLARITY
     const double OTHER_NUMBERS
-    const uint8_t plain_letters[128]
+    const uint64_t plain_letters[128]
 
 cdef extern from "byte_kinds.h" nogil:
     int64_t next_high_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
@@ -216,30 +221,22 @@ cdef inline double listed_trigram_share(answer_match_t* match, const row_words_t
 cdef inline void mark_plain_trigrams(uint64_t* trigrams, const uint8_t* letters,
                                      int64_t size) noexcept nogil:
     """Set the bits of the trigrams of an ASCII text."""
-    cdef uint32_t letter = plain_letters[letters[0]], place
-    # What the two letters before add to a place.
-    cdef uint32_t last = letter * N_PLAIN_LETTERS, pair = last
+    cdef uint64_t places = plain_letters[letters[0]], place
     cdef int64_t at
     for at in range(1, size):
-        letter = plain_letters[letters[at]]
-        place = pair + letter
-        pair = (last + letter) * N_PLAIN_LETTERS
-        last = letter * N_PLAIN_LETTERS
+        places = (places >> 16) + plain_letters[letters[at]]
+        place = places & 0xFFFF
         trigrams[place >> 6] |= <uint64_t> 1 << (place & 63)
 
 
 cdef inline double plain_trigram_share(answer_match_t* match, const uint8_t* letters,
                                        int64_t size) noexcept nogil:
     """Share of the ground truth's trigrams that the answer has, both texts of ASCII."""
-    cdef uint32_t letter = plain_letters[letters[0]], place
-    cdef uint32_t last = letter * N_PLAIN_LETTERS, pair = last
-    cdef uint64_t known, fresh
+    cdef uint64_t places = plain_letters[letters[0]], place, known, fresh
     cdef int64_t n_trigrams = 0, n_found = 0, at
     for at in range(1, size):
-        letter = plain_letters[letters[at]]
-        place = pair + letter
-        pair = (last + letter) * N_PLAIN_LETTERS
-        last = letter * N_PLAIN_LETTERS
+        places = (places >> 16) + plain_letters[letters[at]]
+        place = places & 0xFFFF
         known = match.plain_truth[place >> 6]
         fresh = ~known >> (place & 63) & 1
         match.plain_truth[place >> 6] = known | <uint64_t> 1 << (place & 63)

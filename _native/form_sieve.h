@@ -3,10 +3,9 @@
 #ifndef RAG_EVAL_FORM_SIEVE_H
 #define RAG_EVAL_FORM_SIEVE_H
 
-#include "fold_tables.h"
+#include "point_flags.h"
 #include "portable.h"
 #include "token_keys.h"
-#include "utf8_points.h"
 #include "word_tables.h"
 
 /* What is known of a word. */
@@ -64,16 +63,15 @@ static inline int may_have_ending(const token_key_t *key, int64_t size) {
 /* IS_NUMBER and IS_LONG of a raw form. */
 static inline uint8_t raw_flags(const token_key_t *key) {
     const uint8_t *bytes = (const uint8_t *)key;
-    uint32_t first = bytes[0];
-    int64_t past = 1;
-    int width, is_number = first <= '9';
-    if (first >= 0xf0) {
-        is_number = (fold_flags(decode_code_point(bytes, 8, 0, &width)) & FOLD_NUMBER) != 0;
-        past = width;
-    } else if (first >= 0x80) {
-        is_number = (fold_points.flags[fold_class_at(bytes, &past)] & FOLD_NUMBER) != 0;
-    }
-    return (uint8_t)((is_number ? IS_NUMBER : 0) | (bytes[past] != 0xff ? IS_LONG : 0));
+    int64_t width;
+    uint32_t first = flags_at(bytes, sizeof(*key), 0, &width);
+    return (uint8_t)((first & FOLD_NUMBER ? IS_NUMBER : 0) | (bytes[width] != 0xff ? IS_LONG : 0));
+}
+
+/* IS_NUMBER of a raw form, or 0. */
+static ALWAYS_INLINE uint8_t number_flag(const token_key_t *key) {
+    int64_t width;
+    return flags_at((const uint8_t *)key, sizeof(*key), 0, &width) & FOLD_NUMBER ? IS_NUMBER : 0;
 }
 
 /* Words from `begin` on. What the lists say of them is for the caller to fill in. */
@@ -165,6 +163,16 @@ WITH_AVX2 static ALWAYS_INLINE __m128i endings_of(__m256i heads, __m256i tails, 
     return _mm_and_si128(HALVES(endings, 0), _mm_set1_epi32(0xffff));
 }
 
+/* IS_LONG of the lanes of words of one code point, by their first bytes. */
+WITH_AVX2 static ALWAYS_INLINE __m128i single_lanes(__m128i first, __m128i sizes) {
+    __m128i two = _mm_cmpgt_epi32(first, _mm_set1_epi32(0xbf));
+    __m128i three = _mm_cmpgt_epi32(first, _mm_set1_epi32(0xdf));
+    __m128i four = _mm_cmpgt_epi32(first, _mm_set1_epi32(0xef));
+    __m128i more = _mm_add_epi32(_mm_add_epi32(two, three), four);
+    return _mm_and_si128(_mm_cmpeq_epi32(_mm_add_epi32(sizes, more), _mm_set1_epi32(1)),
+                         _mm_set1_epi32(IS_LONG));
+}
+
 /* The first (`second` 0) or the second of each of four pairs of words of eight bytes. */
 #define OF_PAIRS(pairs, second)                                                                    \
     _mm256_permute4x64_epi64(                                                                      \
@@ -194,15 +202,18 @@ WITH_AVX2 static int64_t sift_by_fours(form_sieve_t *sieve, int64_t n_forms) {
         __m128i flags = _mm_or_si128(
             _mm_and_si128(_mm_cmpgt_epi32(_mm_set1_epi32('9' + 1), first), _mm_set1_epi32(IS_NUMBER)),
             _mm_andnot_si128(_mm_cmpeq_epi32(sizes, one), _mm_set1_epi32(IS_LONG)));
+        int has_high = _mm_movemask_ps(_mm_castsi128_ps(_mm_slli_epi32(first, 24)));
+        if (has_high)
+            flags = _mm_andnot_si128(single_lanes(first, sizes), flags);
         /* Content: the third byte. */
         flags = _mm_or_si128(flags, _mm_set1_epi32(1 << 16));
         _mm_storeu_si128((__m128i *)(sieve->forms + id), _mm_unpacklo_epi32(ids, flags));
         _mm_storeu_si128((__m128i *)(sieve->forms + id + 2), _mm_unpackhi_epi32(ids, flags));
         _mm_storeu_si128((__m128i *)(sieve->raws + id), ids);
         _mm256_storeu_si256((__m256i *)(sieve->facts + id), _mm256_setzero_si256());
-        if (_mm_movemask_ps(_mm_castsi128_ps(_mm_slli_epi32(first, 24))))
+        if (has_high)
             for (int i = 0; i < 4; i++)
-                sieve->forms[id + i].flags = raw_flags(keys + i);
+                sieve->forms[id + i].flags |= number_flag(keys + i);
         ids = _mm_add_epi32(ids, _mm_set1_epi32(4));
     }
     sieve->n_listed = n_listed;

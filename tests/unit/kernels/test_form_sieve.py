@@ -63,9 +63,12 @@ def sift(library: ctypes.CDLL, words: list[str], one_by_one: bool) -> Sifted:
 
 
 def words_of(rng: random.Random, n: int) -> list[str]:
-    letters = "abdegilnstuyzé9.я日½"
+    letters = "abdegilnstuyzé9я日𠀀½"
     found = dict.fromkeys(
-        "".join(rng.choices(letters, k=rng.randrange(1, 12))) + rng.choice(ENDINGS)
+        # A full stop, but not as the first.
+        rng.choice(letters)
+        + "".join(rng.choices(f"{letters}.", k=rng.randrange(11)))
+        + rng.choice(ENDINGS)
         for _ in range(n)
     )
     return list(found)
