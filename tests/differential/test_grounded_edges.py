@@ -201,6 +201,15 @@ def test_code_points_in_all_places(part: int) -> None:
         assert_rows_equal_the_oracle([row])
 
 
+def test_texts_that_only_the_first_letter_of_a_word_keeps_from_normal_form() -> None:
+    """The sign of Kelvin, for one, is a K in normal form, which a full stop may abbreviate."""
+    for letter in "\u212a\u212b\u2126\u1f71\u0374\u0958\u09df\ufb1d\uf900\U0002f800\U0001d15e":
+        for name in (f"{letter}. Rowling", f"{letter}owling", f"3 {letter}", letter):
+            answer = f"He met {name} there. Ana saw {name}."
+            contexts = [f"The letter of {name} came late.", normalize("NFC", answer)]
+            assert_rows_equal_the_oracle([{"answer": answer, "contexts": contexts}])
+
+
 LETTERS_AND_MARKS = (
     "ae\u00e9\u1e69qИйאبآحकनऩরেொなはガ日กำ한\u1112\u1161\u11ab\U00016d63\U000113c2",
     "\u0301\u0323\u0327\u0338\u0345\u05bc\u05b4\u0653\u0654\u064b\u0651\u0670\u093c\u094d\u093f",
