@@ -198,7 +198,7 @@ class _FileRun:
             if stream.stopped is None:
                 stream.check_begun()
                 with deferred_interrupts():
-                    parts.close_part()
+                    parts.close_part(is_last=True)
                 report = self._report()
                 parts.input_changes = report.changed_input
                 parts.complete()

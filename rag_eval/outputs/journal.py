@@ -88,17 +88,20 @@ class Journal:
             return False
 
     def cut(self, n_bytes: int) -> None:
-        """Truncate the journal to this many bytes."""
+        """Truncate the journal to this many bytes; when this returns it is so on disk."""
+        if os.fstat(self._file.fileno()).st_size == n_bytes:
+            return
         # Not by the file, which would write first what had no room on the disk.
         os.ftruncate(self._file.fileno(), n_bytes)
         os.fsync(self._file.fileno())
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Add a record; when this returns it is on disk."""
+    def append(self, record: Mapping[str, Any], *, is_durable: bool = True) -> None:
+        """Add a record; when this returns it is on disk, if it is to be durable."""
         text = json_text.dumps(record) + b"\n"
         self._file.write(_digest(text) + b" " + text)
         self._file.flush()
-        os.fsync(self._file.fileno())
+        if is_durable:
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Close the file and release its lock."""

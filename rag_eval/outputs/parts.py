@@ -5,8 +5,10 @@
     scores.jsonl.parts/000000.scores  their scores again, as plain doubles, for the statistics
 
 A part is written under another name, brought to disk and renamed; its record comes last. So the
-journal never speaks of a part that is not there, and what it does not speak of is made again. Who
-holds the journal's lock, which ends with its process, alone reads and writes the folder.
+journal never speaks of a part that is not there, and what it does not speak of is made again. The
+last part is not brought to disk, since the file that is made from it is, right away: what a power
+cut leaves of it has another checksum. Who holds the journal's lock, which ends with its process,
+alone reads and writes the folder.
 """
 
 from __future__ import annotations
@@ -84,10 +86,11 @@ class _PartFile:
         self._digest = zlib.crc32(data, self._digest)
         self.n_bytes += len(data)
 
-    def close(self) -> int:
-        """Flush the file to disk under its final name, and return its checksum."""
+    def close(self, *, is_last: bool) -> int:
+        """Give the file its final name, on disk unless it is the last, and return its checksum."""
         self._file.flush()
-        os.fsync(self._file.fileno())
+        if not is_last:
+            os.fsync(self._file.fileno())
         self._file.close()
         self._temporary.replace(self._place)
         return self._digest
@@ -212,8 +215,8 @@ class PartedFile:
         self._is_begun = True
         self._journal.cut(0)
         self._remove_parts()
-        self._journal.append(self._made_of)
-        self._folder.sync()
+        # It comes to disk with the first part.
+        self._journal.append(self._made_of, is_durable=False)
 
     @property
     def _folder(self) -> OwnFolder:
@@ -301,8 +304,8 @@ class PartedFile:
         ):
             self.close_part()
 
-    def close_part(self) -> None:
-        """Make all rows so far survive a crash."""
+    def close_part(self, *, is_last: bool = False) -> None:
+        """Make all rows so far survive a crash; the last of all, a crash of the process alone."""
         if self._rows is None or self._scores is None:
             return
         assert self._journal is not None
@@ -315,13 +318,14 @@ class PartedFile:
                 faults=self._faults,
                 position=self._position,
                 row_bytes=row_bytes,
-                row_digest=self._rows.close(),
+                row_digest=self._rows.close(is_last=is_last),
                 score_bytes=score_bytes,
-                score_digest=self._scores.close(),
+                score_digest=self._scores.close(is_last=is_last),
                 missing=np.flatnonzero(self._missing).tolist(),
             )
-            self._folder.sync()
-            self._journal.append(msgspec.to_builtins(part))
+            if not is_last:
+                self._folder.sync()
+            self._journal.append(msgspec.to_builtins(part), is_durable=not is_last)
         self.parts.append(part)
         self._rows = self._scores = None
         self._n_rows = self._n_skipped = 0

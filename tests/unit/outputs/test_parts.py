@@ -98,16 +98,22 @@ def kept(data: Path, target: Path) -> Path:
     return cut_short(data, target)
 
 
-def test_a_part_and_its_name_are_on_disk_before_the_journal_tells_of_it(
-    data: Path, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else a power cut left a journal that tells of a part that is not there."""
+def names_synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Files and folders that are brought to disk from now on."""
     synced: list[str] = []
 
     def note(handle: int) -> None:
         synced.append(Path(f"/proc/self/fd/{handle}").readlink().name)
 
     monkeypatch.setattr(os, "fsync", note)
+    return synced
+
+
+def test_a_part_and_its_name_are_on_disk_before_the_journal_tells_of_it(
+    data: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power cut left a journal that tells of a part that is not there."""
+    synced = names_synced(monkeypatch)
     score(data, target)
     ends = [place for place, name in enumerate(synced) if name.endswith(".scores.tmp")]
     assert len(ends) > 1
@@ -115,6 +121,29 @@ def test_a_part_and_its_name_are_on_disk_before_the_journal_tells_of_it(
         rows, _, *rest = synced[end - 1 : end + 3]
         assert rows.endswith(".rows.tmp")
         assert rest == [folder_of(target).name, "journal"]
+
+
+def test_of_a_single_part_only_the_file_itself_is_brought_to_disk(
+    data: Path, target: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of the other waits would take as long as a small file does to score."""
+    synced = names_synced(monkeypatch)
+    score(data, target, checkpoint_rows=None)
+    assert synced == ["assembled", target.parent.name, "journal"]
+    assert target.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["000000.rows", "000000.scores", "journal"])
+def test_a_part_that_never_came_to_disk_is_made_again(
+    data: Path, target: Path, whole: bytes, name: str
+) -> None:
+    """A power cut leaves a file of its length without its content, or a shorter one."""
+    for left in (lambda content: bytes(len(content)), lambda content: content[:-9]):
+        kept = cut_short(data, target, checkpoint_rows=None)
+        (kept / name).write_bytes(left((kept / name).read_bytes()))
+        assert score(data, target, resume=True).n_resumed == 0
+        assert target.read_bytes() == whole
+        target.unlink()
 
 
 Resume = Callable[[Callable[[Path], object]], ScoreFileReport]
@@ -265,7 +294,7 @@ def test_the_records_before_a_damaged_part_are_never_given_up(
     (kept / "000002.rows").unlink()
     records = (kept / "journal").read_bytes().splitlines(keepends=True)
 
-    def no_more(self: Journal, record: object) -> None:
+    def no_more(self: Journal, record: object, *, is_durable: bool = True) -> None:
         raise PowerCutError
 
     with monkeypatch.context() as patch:
@@ -283,11 +312,11 @@ def test_cut_after_any_part(data: Path, target: Path, whole: bytes, n_parts: int
     append = Journal.append
     n_records = 0
 
-    def counted(self: Journal, record: Any) -> None:
+    def counted(self: Journal, record: Any, *, is_durable: bool = True) -> None:
         nonlocal n_records
         if n_records > n_parts:
             raise PowerCutError
-        append(self, record)
+        append(self, record, is_durable=is_durable)
         n_records += 1
 
     with pytest.MonkeyPatch.context() as patch:
