@@ -21,6 +21,12 @@ cdef extern from "token_keys.h" nogil:
     int key_digits(token_key_t key) noexcept
     uint64_t head_of(const char* letters, int size) noexcept
     bint is_same_key(token_key_t key, token_key_t other) noexcept
+    ctypedef struct token_place_t:
+        pass
+    int64_t number_at_sight(
+        uint32_t* slots, uint64_t slot_mask, const uint64_t* seeds, uint32_t first_serial,
+        token_key_t* keys, token_place_t* places, int64_t* n_tokens, const uint8_t* lowered,
+        int64_t base, const int64_t* edges, int64_t i, int64_t n_edges, token_t* ids) noexcept
 
 cdef extern from *:
     """
@@ -233,48 +239,6 @@ cdef inline int64_t number_short(vocabulary_t* vocabulary, const lowered_t* lowe
     return id
 
 
-cdef inline Py_ssize_t number_at_sight(vocabulary_t* vocabulary, const uint8_t* lowered,
-                                       int64_t base, const int64_t* edges, Py_ssize_t i,
-                                       Py_ssize_t n_tokens, token_t* ids) noexcept nogil:
-    """Number tokens from ``i`` on, up to one past sixteen bytes or one whose slot is another's.
-
-    Returns which that is. Whether a token is new is no branch, since a processor cannot guess it:
-    key and place are written always, and kept where it is.
-    """
-    # In locals: the compiler cannot know that no store of the loop changes them.
-    cdef uint64_t slot_mask = <uint64_t> (vocabulary.n_slots - 1)
-    cdef hash_t seed = vocabulary.seed, second_seed = vocabulary.second_seed
-    cdef uint32_t* slots = vocabulary.slots
-    cdef uint32_t first_serial = vocabulary.first_serial
-    cdef token_key_t* keys = vocabulary.keys
-    cdef span_t* places = vocabulary.places
-    cdef int64_t n_known = vocabulary.n_tokens, known, id, begin, end, minus_size
-    cdef token_key_t key
-    cdef uint32_t* slot
-    while i < n_tokens:
-        begin = base + edges[2 * i]
-        end = base + edges[2 * i + 1]
-        minus_size = begin - end
-        if minus_size < -16:
-            break
-        key = short_key(lowered + begin, minus_size)
-        slot = slots + home_slot(key, seed, second_seed, slot_mask)
-        keys[n_known] = key
-        places[n_known].begin = begin
-        places[n_known].end = end
-        # Of a free slot, far above all ids.
-        known = <uint32_t> (slot[0] - first_serial)
-        id = min(known, n_known)
-        if not is_same_key(keys[id], key):
-            break
-        n_known += known >> 31
-        slot[0] = first_serial + <uint32_t> id
-        ids[i] = <token_t> id
-        i += 1
-    vocabulary.n_tokens = n_known
-    return i
-
-
 cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered, int64_t base,
                               const int64_t* edges, Py_ssize_t n_tokens,
                               token_t* ids) noexcept nogil:
@@ -287,7 +251,10 @@ cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered
     if make_room(vocabulary, lowered, vocabulary.n_tokens + n_tokens):
         return -1
     while True:
-        i = number_at_sight(vocabulary, lowered.bytes, base, edges, i, n_tokens, ids)
+        i = number_at_sight(
+            vocabulary.slots, <uint64_t> (vocabulary.n_slots - 1), &vocabulary.seed,
+            vocabulary.first_serial, vocabulary.keys, <token_place_t*> vocabulary.places,
+            &vocabulary.n_tokens, lowered.bytes, base, edges, i, n_tokens, ids)
         if i == n_tokens:
             return 0
         id = number_bytes(vocabulary, lowered, base + edges[2 * i],
