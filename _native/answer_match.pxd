@@ -18,7 +18,8 @@ cdef enum:
     IN_ANSWER_TYPES = 2    # of its content
     FOUND_IN_TRUTH = 4     # in place of the one before: the ground truth at hand has it too
     IN_ASKED = 8
-    # Forms in ASCII have 38: letters, digits, the full stop of a number, the blank between words.
+    # ASCII forms have 38 characters: letters, digits, the full stop of a number, and the blank
+    # between words.
     N_PLAIN_WORDS = (38 * 38 * 38 + 63) // 64
 
 cdef extern from *:
@@ -26,8 +27,8 @@ cdef extern from *:
     /* Of what an answer is short of, where both sides say yes, or no; of its score otherwise. */
     static const double SAME_POLARITY = 0.40, OTHER_POLARITY = 0.50, OTHER_NUMBERS = 0.70;
     /* What a letter adds to the place of a trigram as its last, its second and its first, 16 bits
-       each. A step to the next trigram shifts them by one. */
-    #define LETTER_(n) (n) | (n) * 38ull << 16 | (n) * 38ull * 38 << 32
+       each: places are at most 38**3 - 1, 54871. A step to the next trigram shifts them by one. */
+    #define LETTER_(n) ((n) | (n) * 38ull << 16 | (n) * 38ull * 38 << 32)
     static const uint64_t plain_letters[128] = {
         ['a'] = LETTER_(1), LETTER_(2), LETTER_(3), LETTER_(4), LETTER_(5), LETTER_(6), LETTER_(7),
         LETTER_(8), LETTER_(9), LETTER_(10), LETTER_(11), LETTER_(12), LETTER_(13), LETTER_(14),
@@ -169,7 +170,7 @@ cdef inline int64_t list_trigrams(trigrams_t* trigrams, const trigrams_t* others
                                   int64_t* n_found) noexcept nogil:
     """List the distinct trigrams of a text; how many, and of them found among the others; or -1.
 
-    The text is of words with a blank after each; a blank is read before the first. It has one.
+    The text has a word at least, and a blank after each; a blank is read before the first.
     """
     cdef uint64_t trigram
     cdef int64_t at, n_trigrams = 0, n_common = 0

@@ -60,7 +60,7 @@ static inline int may_have_ending(const token_key_t *key, int64_t size) {
     return stem_befores[bytes[size - 1]][bytes[size - 2] >> 5] >> (bytes[size - 2] & 31) & 1;
 }
 
-/* IS_NUMBER and IS_LONG of a raw form. */
+/* IS_NUMBER and IS_LONG of a raw form, which begins with a letter, a digit or a numeral. */
 static inline uint8_t raw_flags(const token_key_t *key) {
     const uint8_t *bytes = (const uint8_t *)key;
     int64_t width;
@@ -163,7 +163,8 @@ WITH_AVX2 static ALWAYS_INLINE __m128i endings_of(__m256i heads, __m256i tails, 
     return _mm_and_si128(HALVES(endings, 0), _mm_set1_epi32(0xffff));
 }
 
-/* IS_LONG of the lanes of words of one code point, by their first bytes. */
+/* IS_LONG in the lanes of words that are a single code point, where it is to be cleared. The first
+   byte tells how many bytes a code point has. */
 WITH_AVX2 static ALWAYS_INLINE __m128i single_lanes(__m128i first, __m128i sizes) {
     __m128i two = _mm_cmpgt_epi32(first, _mm_set1_epi32(0xbf));
     __m128i three = _mm_cmpgt_epi32(first, _mm_set1_epi32(0xdf));

@@ -15,6 +15,7 @@
 #define HAS_GNU_C 1
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NEVER_INLINE __attribute__((noinline, unused))
+/* A condition that seldom holds: the code for it is laid out apart. */
 #define UNLIKELY(what) __builtin_expect(!!(what), 0)
 #else
 #define HAS_GNU_C 0
@@ -95,6 +96,20 @@ static ALWAYS_INLINE uint64_t load_8_bytes(const uint8_t *bytes) {
     uint64_t word;
     memcpy(&word, bytes, 8);
     return word;
+}
+
+/* Writes two numbers side by side, to both of which the same is added. */
+static ALWAYS_INLINE void put_pair(int64_t *out, const int64_t *pair, int64_t added) {
+#if HAS_GNU_C
+    typedef int64_t pair_t __attribute__((vector_size(16)));
+    pair_t sums;
+    memcpy(&sums, pair, sizeof(sums));
+    sums += (pair_t){added, added};
+    memcpy(out, &sums, sizeof(sums));
+#else
+    out[0] = pair[0] + added;
+    out[1] = pair[1] + added;
+#endif
 }
 
 /* Has memory fetched before it is read. */

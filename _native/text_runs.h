@@ -17,7 +17,7 @@ typedef struct {
     int is_composed;
 } seen_t;
 
-/* Passes over a code point that is in no run; its width. Each is passed once, in order. */
+/* Passes over a code point that is in no run; returns its width. Each is passed once, in order. */
 static inline int pass_point(seen_t *seen, const uint8_t *text, int64_t size, int64_t at) {
     int width;
     uint32_t code_point = decode_code_point(text, size, at, &width);
@@ -51,9 +51,10 @@ static ALWAYS_INLINE uint32_t ascii_word_flags(uint8_t byte) {
     return FOLD_BARE | (byte <= '9' ? FOLD_DIGIT : FOLD_WORD);
 }
 
-/* Past the run that begins at `at`, which is not the end: `at` itself where none does. `kinds` is
-   what it is made of, `flags` all that its code points have. Letters and digits of ASCII have no
-   FOLD_CHANGES: they are lower-cased elsewhere. */
+/* Past the run that begins at `at`, which is below `size`; `at` itself where none begins, and then
+   `kinds` is 0 and `flags` is not written. Else `kinds` is what the run is made of, and `flags` all
+   that its code points have. Letters and digits of ASCII have no FOLD_CHANGES: they are lower-cased
+   elsewhere. */
 static inline int64_t run_end(seen_t *seen, const uint8_t *text, int64_t size, int64_t at,
                               uint32_t *kinds, uint32_t *flags) {
     uint64_t letters = 0;

@@ -60,33 +60,13 @@ static ALWAYS_INLINE int is_same_key(token_key_t key, token_key_t other) {
     return ((key.head ^ other.head) | (key.tail ^ other.tail)) == 0;
 }
 
-/* Begin and end of a token. */
-typedef struct {
-    int64_t begin, end;
-} token_place_t;
-
-static ALWAYS_INLINE token_place_t moved_place(const int64_t *edges, int64_t by) {
-    token_place_t place;
-#if HAS_GNU_C
-    typedef int64_t pair_t __attribute__((vector_size(16)));
-    pair_t pair;
-    memcpy(&pair, edges, sizeof(pair));
-    pair += (pair_t){by, by};
-    memcpy(&place, &pair, sizeof(pair));
-#else
-    place.begin = edges[0] + by;
-    place.end = edges[1] + by;
-#endif
-    return place;
-}
-
 /* Numbers tokens from the `i`th on, up to one past sixteen bytes or one whose slot is another's;
-   returns which that is. Slots hold serials, which of this row are ids from `first_serial` on.
+   returns which that is. Slots hold serials: those of this row are ids, from `first_serial` on.
    Whether a token is new is no branch, since a processor cannot guess it: key and place are written
    always, and kept where it is. */
 static inline int64_t number_at_sight(uint32_t *slots, uint64_t slot_mask, const uint64_t *seeds,
                                       uint32_t first_serial, token_key_t *keys,
-                                      token_place_t *places, int64_t *n_tokens,
+                                      int64_t *places, int64_t *n_tokens,
                                       const uint8_t *lowered, int64_t base, const int64_t *edges,
                                       int64_t i, int64_t n_edges, int32_t *ids) {
     const uint8_t *text = lowered + base;
@@ -99,7 +79,7 @@ static inline int64_t number_at_sight(uint32_t *slots, uint64_t slot_mask, const
         token_key_t key = short_key(text + edge[0], minus_size);
         uint32_t *slot = slots + (folded_product(key.head ^ seeds[0], key.tail ^ seeds[1]) & slot_mask);
         keys[n_known] = key;
-        places[n_known] = moved_place(edge, base);
+        put_pair(places + 2 * n_known, edge, base);
         /* Of a free slot, far above all ids. */
         uint32_t known = *slot - first_serial;
         int64_t id = known < n_known ? known : n_known;

@@ -21,11 +21,9 @@ cdef extern from "token_keys.h" nogil:
     int key_digits(token_key_t key) noexcept
     uint64_t head_of(const char* letters, int size) noexcept
     bint is_same_key(token_key_t key, token_key_t other) noexcept
-    ctypedef struct token_place_t:
-        pass
     int64_t number_at_sight(
         uint32_t* slots, uint64_t slot_mask, const uint64_t* seeds, uint32_t first_serial,
-        token_key_t* keys, token_place_t* places, int64_t* n_tokens, const uint8_t* lowered,
+        token_key_t* keys, int64_t* places, int64_t* n_tokens, const uint8_t* lowered,
         int64_t base, const int64_t* edges, int64_t i, int64_t n_edges, token_t* ids) noexcept
 
 cdef extern from *:
@@ -253,7 +251,7 @@ cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered
     while True:
         i = number_at_sight(
             vocabulary.slots, <uint64_t> (vocabulary.n_slots - 1), &vocabulary.seed,
-            vocabulary.first_serial, vocabulary.keys, <token_place_t*> vocabulary.places,
+            vocabulary.first_serial, vocabulary.keys, <int64_t*> vocabulary.places,
             &vocabulary.n_tokens, lowered.bytes, base, edges, i, n_tokens, ids)
         if i == n_tokens:
             return 0

@@ -14,9 +14,9 @@ _COLLECTED: Final = (500_000, 20, 20)
 # Threads that score blocks, or pack those of a report, need the GIL between two of them. By default
 # they may wait 5 ms for it each time, which is as long as packing a block takes.
 _SWITCH_SECONDS: Final = 0.0005
-# When numpy is imported, it starts a thread for each core, and these spin while they wait for work.
-# No matrix here is so large that they pay, and the cores have rows to score.
-_MATRIX_THREADS: Final = "OPENBLAS_NUM_THREADS"
+# When numpy is imported, its OpenBLAS starts a thread for each core, and these spin while they wait
+# for work. No matrix of ours is so large that they pay, and the cores have rows to score.
+_MATRIX_THREADS: Final = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 def main() -> None:
@@ -24,7 +24,8 @@ def main() -> None:
     try:
         gc.set_threshold(*_COLLECTED)
         sys.setswitchinterval(_SWITCH_SECONDS)
-        os.environ.setdefault(_MATRIX_THREADS, "1")
+        if not any(name in os.environ for name in _MATRIX_THREADS):
+            os.environ[_MATRIX_THREADS[0]] = "1"
         from rag_eval.cli.program import program
         from rag_eval.cli.user_code import has_run
     except KeyboardInterrupt:

@@ -88,7 +88,7 @@ class Journal:
             return False
 
     def cut(self, n_bytes: int) -> None:
-        """Truncate the journal to this many bytes; when this returns it is so on disk."""
+        """Truncate the journal to this many bytes, on disk too, unless it has that size."""
         if os.fstat(self._file.fileno()).st_size == n_bytes:
             return
         # Not by the file, which would write first what had no room on the disk.
@@ -101,7 +101,11 @@ class Journal:
         self._file.write(_digest(text) + b" " + text)
         self._file.flush()
         if is_durable:
-            os.fsync(self._file.fileno())
+            self.sync()
+
+    def sync(self) -> None:
+        """Bring all records to disk."""
+        os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Close the file and release its lock."""

@@ -5,10 +5,10 @@
     scores.jsonl.parts/000000.scores  their scores again, as plain doubles, for the statistics
 
 A part is written under another name, brought to disk and renamed; its record comes last. So the
-journal never speaks of a part that is not there, and what it does not speak of is made again. The
-last part is not brought to disk, since the file that is made from it is, right away: what a power
-cut leaves of it has another checksum. Who holds the journal's lock, which ends with its process,
-alone reads and writes the folder.
+journal never speaks of a part that is not there, and what it does not speak of is made again. Only
+the last part is not brought to disk, unless the file cannot be made from it at once: what a power
+cut leaves of it has another checksum, and it is made again. Who holds the journal's lock, which
+ends with its process, alone reads and writes the folder.
 """
 
 from __future__ import annotations
@@ -156,6 +156,7 @@ class PartedFile:
         self._missing = np.ones(len(metrics), np.bool_)
         self._position = START
         self._encoded = b""
+        self._last_waits = False  # the last part is closed, and not on disk
 
     # ------------------------------------------------------------------------------- begin
 
@@ -215,7 +216,7 @@ class PartedFile:
         self._is_begun = True
         self._journal.cut(0)
         self._remove_parts()
-        # It comes to disk with the first part.
+        # It comes to disk with the first part that does.
         self._journal.append(self._made_of, is_durable=False)
 
     @property
@@ -305,7 +306,7 @@ class PartedFile:
             self.close_part()
 
     def close_part(self, *, is_last: bool = False) -> None:
-        """Make all rows so far survive a crash; the last of all, a crash of the process alone."""
+        """Make all rows so far survive a crash; a power cut may still lose the last part."""
         if self._rows is None or self._scores is None:
             return
         assert self._journal is not None
@@ -326,6 +327,7 @@ class PartedFile:
             if not is_last:
                 self._folder.sync()
             self._journal.append(msgspec.to_builtins(part), is_durable=not is_last)
+        self._last_waits = is_last
         self.parts.append(part)
         self._rows = self._scores = None
         self._n_rows = self._n_skipped = 0
@@ -357,6 +359,7 @@ class PartedFile:
     def clean_up(self) -> None:
         """Empty the journal first, which makes the parts invalid, then remove all files."""
         assert self._journal is not None
+        self._last_waits = False
         self._journal.cut(0)
         self._remove_parts()
         # Last: from now on another run may have the folder.
@@ -375,13 +378,27 @@ class PartedFile:
                 self.clean_up()
 
     def release(self) -> None:
-        """Release the journal and the folder."""
+        """Release the journal and the folder, all parts on disk."""
+        if self._last_waits:
+            self._sync_last_part()
         if self._journal is not None:
             self._journal.close()
             self._journal = None
         if self._own_folder is not None:
             self._own_folder.close()
             self._own_folder = None
+
+    def _sync_last_part(self) -> None:
+        """Bring the last part to disk, since no file was made from it."""
+        assert self._journal is not None
+        number = len(self.parts) - 1
+        with suppress(OSError):
+            for part_file in (self._rows_file(number), self._scores_file(number)):
+                with part_file.open("rb") as file:
+                    os.fsync(file.fileno())
+            self._folder.sync()
+            self._journal.sync()
+        self._last_waits = False
 
     def _rows_file(self, number: int) -> OwnFile:
         return self._file(_rows_name(number))

@@ -19,28 +19,32 @@ def opened_early(handle: int) -> IO[bytes]:
     Left alone, Linux keeps hundreds of megabytes in memory, and that flush then takes as long as
     the disk needs for all of them.
     """
-    return cast("IO[bytes]", io.BufferedWriter(_EarlyFile(handle, "wb")))
+    return cast("IO[bytes]", _EarlyFile(io.FileIO(handle, "wb")))
 
 
-class _EarlyFile(io.FileIO):
+class _EarlyFile(io.BufferedWriter):
     """A file that tells the system about what was written, every few megabytes.
 
-    Linux begins to write what is said to be needed no more. It stays in memory all the same, as
-    long as it is not on disk yet, and so can be read again at once.
+    Linux begins to write what is said to be needed no more, and drops it from memory only once it
+    is on disk.
     """
 
-    _n_waiting = 0
+    # Not in the raw file: a signal's handler that raised there would have bytes written twice.
+    _n_written = 0
+    _announced = 0
 
     def write(self, data: ReadableBuffer, /) -> int:
-        n_written = super().write(data)
-        self._n_waiting += n_written
-        if self._n_waiting >= _ANNOUNCED_BYTES:
+        n_bytes = super().write(data)
+        self._n_written += n_bytes
+        if self._n_written >= _ANNOUNCED_BYTES:
+            self._n_written = 0
             self._announce()
-        return n_written
+        return n_bytes
 
     def _announce(self) -> None:
-        if hasattr(os, "posix_fadvise"):  # not on macOS
-            with suppress(OSError):  # a file system that takes no advice
-                begin = self.tell() - self._n_waiting
-                os.posix_fadvise(self.fileno(), begin, self._n_waiting, os.POSIX_FADV_DONTNEED)
-        self._n_waiting = 0
+        begin, end = self._announced, self.raw.tell()
+        self._announced = end
+        # Unknown to macOS, and refused by some file systems.
+        if end > begin and hasattr(os, "posix_fadvise"):
+            with suppress(OSError):
+                os.posix_fadvise(self.fileno(), begin, end - begin, os.POSIX_FADV_DONTNEED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gzip
 import json
@@ -10,8 +11,10 @@ import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -130,6 +133,21 @@ def test_of_a_single_part_only_the_file_itself_is_brought_to_disk(
     synced = names_synced(monkeypatch)
     score(data, target, checkpoint_rows=None)
     assert synced == ["assembled", target.parent.name, "journal"]
+    assert target.read_bytes() == whole
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(errno.ENOSPC, "No space left")])
+def test_what_is_said_to_be_kept_is_on_disk(
+    data: Path, target: Path, whole: bytes, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the file could not be made from the last part, which is not on disk till then."""
+    synced = names_synced(monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr("rag_eval.outputs.parts.atomic_file", Mock(side_effect=error))
+        with suppress(OutputError):
+            assert score(data, target, checkpoint_rows=None).kept == folder_of(target)
+    assert synced == ["000000.rows", "000000.scores", folder_of(target).name, "journal"]
+    assert score(data, target, resume=True).n_resumed == N_ROWS
     assert target.read_bytes() == whole
 
 

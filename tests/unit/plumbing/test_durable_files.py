@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+from unittest.mock import Mock
 
 import pytest
 
@@ -107,11 +108,27 @@ def test_large_files_are_on_their_way_to_the_disk_while_they_are_written(
             for piece in pieces:
                 file.write(piece)
             n_written = file.tell()
+            file.seek(0)
+            for piece in pieces[:8]:  # once more, of which nothing is to be told
+                file.write(piece)
         assert (tmp_path / "out.json").read_bytes() == b"".join(pieces)
         assert [one.start for one in told] == [0, *(one.stop for one in told[:-1])]
         assert n_written - 5_000_000 < told[-1].stop <= n_written
         assert max(map(len, told)) < 5_000_000
     folder.close()
+
+
+def test_a_handler_that_raises_has_nothing_written_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of SIGALRM may, at any place in Python's code."""
+    pieces = [bytes([number]) * 3_000_000 for number in range(5)]
+    monkeypatch.setattr(os, "posix_fadvise", Mock(side_effect=TimeoutError))
+    with atomic_file(tmp_path / "out.json") as file:
+        for piece in pieces:
+            with suppress(TimeoutError):
+                file.write(piece)
+    assert (tmp_path / "out.json").read_bytes() == b"".join(pieces)
 
 
 def test_file_systems_that_take_no_advice_are_written_to(
