@@ -192,26 +192,28 @@ cdef inline int add_sentence(sentences_t* sentences, int64_t begin, int64_t end)
 
 cdef inline int cut_paragraph(sentences_t* sentences, const uint8_t* text, int64_t begin,
                               int64_t end) noexcept nogil:
-    cdef int64_t at = begin, cut, stop, open_at = -1, open_end = 0
-    cdef int n_words = 0, count, width
+    # The open sentence, the last of its stretches, and how many words those before that have.
+    cdef int64_t at = begin, cut, stop, open_at = -1, open_end = 0, last_at = 0
+    cdef int n_before = 0, width
     cdef uint32_t first
     while at < end:
         cut = next_cut(text, end, at)
         at = past_spaces(text, cut, at)
         stop = trimmed_end(text, at, cut)
         if at < stop:
-            count = count_blank_words(text, at, stop)
             first = decode_code_point(text, stop, at, &width)
             if open_at >= 0 and (
                     ends_with_abbreviation(text, open_at, open_end, first)
-                    or (fold_flags(first) & FOLD_LOWER and n_words < ENOUGH_WORDS
+                    or (fold_flags(first) & FOLD_LOWER
+                        and n_before + count_blank_words(text, last_at, open_end) < ENOUGH_WORDS
                         and not is_detached(text, open_at, open_end))):
-                n_words += count
+                n_before += count_blank_words(text, last_at, open_end)
             else:
                 if open_at >= 0 and add_sentence(sentences, open_at, open_end):
                     return -1
                 open_at = at
-                n_words = count
+                n_before = 0
+            last_at = at
             open_end = stop
         at = cut
     return add_sentence(sentences, open_at, open_end) if open_at >= 0 else 0
