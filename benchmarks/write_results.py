@@ -228,7 +228,7 @@ def ratio_bars(infos: Sequence[Info]) -> list[Bar]:
                 )
             )
     for info in of_kind(infos, "two_threads"):
-        measured = f"{info['gain'][0]:.2f} ×, two processes {info['control'][0]:.2f} ×"
+        measured = f"{spread(info['gain'], 2)} ×, two processes {info['control'][0]:.2f} ×"
         met = info["gain"][0] >= info["bar"]
         bars.append(Bar(f"2 threads, {info['set']}", f"≥ {info['bar']} ×", measured, met))
     return bars
