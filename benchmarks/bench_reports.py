@@ -33,6 +33,7 @@ SHARE_BAR: Final = 0.5
 PAGE_BAR_SECONDS: Final = 1.0
 RESULT_ROWS: Final = 40_000
 PAGE_ROWS: Final = 5_000
+OUTPUTS: Final = ("r.json", "r.jsonl", "r.html")
 ROUNDS: Final = 5
 ALONE: Final = "alone"
 # Else each command would translate all modules again, which takes longer than the rows.
@@ -68,7 +69,9 @@ def write_rows(path: Path, n_rows: int) -> str:
 
 
 def timed(folder: Path, *arguments: str) -> tuple[float, float]:
-    """Seconds of ``rag-eval run``, by the clock and of the processor."""
+    """Seconds of ``rag-eval run``, by the clock and of the processor; no file is replaced."""
+    for name in OUTPUTS:
+        (folder / name).unlink(missing_ok=True)
     begin = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "rag_eval", "run", *arguments, "--quiet"],

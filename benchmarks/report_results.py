@@ -24,7 +24,8 @@ def report_lines(infos: Sequence[Info]) -> list[str]:
     ]
     return [
         "`rag-eval run` on all cores, whole commands, in turns with the same run without outputs.",
-        "From the first and the last share, what a file of one row takes is taken off.",
+        "Outputs of earlier commands are removed before. From the first and the last share, what a",
+        "file of one row takes is taken off.",
         "",
         *table(
             [
