@@ -14,10 +14,8 @@ ends with its process, alone reads and writes the folder.
 from __future__ import annotations
 
 import errno
-import os
 import re
 import time
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,6 +30,7 @@ from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault
 from rag_eval.inputs.opened import START, Position
 from rag_eval.outputs.formats import RowFormat
 from rag_eval.outputs.journal import Journal, JournalInUseError, Recorded, read_journal
+from rag_eval.outputs.part_files import PartFile, bring_to_disk, holds
 from rag_eval.outputs.setting_changes import setting_changes
 from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.plumbing.interrupts import deferred_interrupts
@@ -44,7 +43,6 @@ from rag_eval.scoring.faulty_rows import origin_of
 # A part is closed when it has so many bytes, or is so old: what a crash may cost.
 PART_BYTES: Final = 64 << 20
 PART_SECONDS: Final = 10.0
-_READ_BYTES: Final = 1 << 20
 _MOST_TOLD: Final = 6
 _JOURNAL: Final = "journal"
 _MOST_TRIES: Final = 10
@@ -69,38 +67,6 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
     score_bytes: int
     score_digest: int
     missing: list[int] = []  # the columns that are null in every row because a field is missing
-
-
-class _PartFile:
-    """A file of a part that is being written, with a checksum of what is in it."""
-
-    def __init__(self, folder: OwnFolder, name: str) -> None:
-        self._place = folder.file(name)
-        self._temporary = folder.file(f"{name}.tmp")
-        self._file = self._temporary.open("wb")
-        self._digest = 0
-        self.n_bytes = 0
-
-    def write(self, data: bytes) -> None:
-        self._file.write(data)
-        self._digest = zlib.crc32(data, self._digest)
-        self.n_bytes += len(data)
-
-    def close(self, *, is_last: bool) -> int:
-        """Give the file its final name, on disk unless it is the last, and return its checksum."""
-        self._file.flush()
-        if not is_last:
-            os.fsync(self._file.fileno())
-        self._file.close()
-        self._temporary.replace(self._place)
-        return self._digest
-
-    def drop(self) -> None:
-        # Buffered data cannot be written if the disk is full.
-        with suppress(OSError):
-            self._file.close()
-        with suppress(OSError):
-            self._temporary.unlink(missing_ok=True)
 
 
 class PartedFile:
@@ -148,8 +114,8 @@ class PartedFile:
         self._own_folder: OwnFolder | None = None
         self._journal: Journal | None = None
         self._is_begun = False  # the parts of an earlier run are known
-        self._rows: _PartFile | None = None
-        self._scores: _PartFile | None = None
+        self._rows: PartFile | None = None
+        self._scores: PartFile | None = None
         self._opened_at = 0.0
         self._n_rows = self._n_skipped = 0
         self._faults: list[RowFault] = []
@@ -256,7 +222,7 @@ class PartedFile:
             (self._rows_file(part.part), part.row_bytes, part.row_digest),
             (self._scores_file(part.part), part.score_bytes, part.score_digest),
         ]
-        return all(_holds(file, n_bytes, digest) for file, n_bytes, digest in files)
+        return all(holds(file, n_bytes, digest) for file, n_bytes, digest in files)
 
     def _remove_parts(self) -> None:
         for name in self._folder.names():
@@ -284,8 +250,8 @@ class PartedFile:
         with self._writing():
             if self._rows is None or self._scores is None:
                 number = len(self.parts)
-                self._rows = _PartFile(self._folder, _rows_name(number))
-                self._scores = _PartFile(self._folder, _scores_name(number))
+                self._rows = PartFile(self._folder, _rows_name(number))
+                self._scores = PartFile(self._folder, _scores_name(number))
                 self._opened_at = time.monotonic()
             self._rows.write(self._encoded)
             scores = np.ascontiguousarray(scored.scores)
@@ -319,9 +285,9 @@ class PartedFile:
                 faults=self._faults,
                 position=self._position,
                 row_bytes=row_bytes,
-                row_digest=self._rows.close(is_last=is_last),
+                row_digest=self._rows.close(is_durable=not is_last),
                 score_bytes=score_bytes,
-                score_digest=self._scores.close(is_last=is_last),
+                score_digest=self._scores.close(is_durable=not is_last),
                 missing=np.flatnonzero(self._missing).tolist(),
             )
             if not is_last:
@@ -394,8 +360,7 @@ class PartedFile:
         number = len(self.parts) - 1
         with suppress(OSError):
             for part_file in (self._rows_file(number), self._scores_file(number)):
-                with part_file.open("rb") as file:
-                    os.fsync(file.fileno())
+                bring_to_disk(part_file)
             self._folder.sync()
             self._journal.sync()
         self._last_waits = False
@@ -439,20 +404,6 @@ def _rows_name(number: int) -> str:
 
 def _scores_name(number: int) -> str:
     return f"{number:06}.scores"
-
-
-def _holds(file: OwnFile, n_bytes: int, digest: int) -> bool:
-    """Whether the file exists with that content."""
-    try:
-        with file.open("rb") as opened:
-            if os.fstat(opened.fileno()).st_size != n_bytes:
-                return False
-            found = 0
-            while data := opened.read(_READ_BYTES):
-                found = zlib.crc32(data, found)
-        return found == digest
-    except OSError:
-        return False
 
 
 def _rows_text(records: list[dict[str, Any]]) -> str:

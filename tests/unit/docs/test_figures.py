@@ -152,7 +152,7 @@ def test_a_million_rows_take_what_the_pages_say() -> None:
     words = f"took {float(seconds):.1f} s and {memory} MB from JSON lines to JSON lines"
     assert words in prose("how-to/big-data.md")
     run_seconds = float(run.split(" | ")[4])
-    assert f"a million rows of 1 KB in {run_seconds:.0f} s" in prose("how-to/coming-from.md")
+    assert f"a million rows of 1 KB in {run_seconds:.1f} s" in prose("how-to/coming-from.md")
     assert f"{run_seconds:.1f} s a million × 2 cores" in prose("scale.md")
 
 
